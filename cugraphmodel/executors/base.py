@@ -1,0 +1,95 @@
+"""What an executor is: a device that turns plans into something that replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.ir import Constant
+from cugraphmodel.plan import Plan
+
+__all__ = ["Device", "Executable", "Progress", "WeightStore"]
+
+Array = npt.NDArray[Any]
+Progress = Callable[[str, int, int], None]
+"""``progress(what, done, total)``: called while kernels compile and load."""
+
+
+class WeightStore(Protocol):
+    """The constants of one model on one device, each there once, shared by its graphs.
+
+    Keeps only what some living executable uses.
+    """
+
+    def update(self, constants: Mapping[str, Array]) -> None:
+        """Overwrite constants (by ``Constant.key``) in place; returns when the device has them.
+
+        The caller holds the locks of all graphs of the model. Keys that are not on the device
+        are left out.
+        """
+        ...
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes held on the device now."""
+        ...
+
+
+class Executable(Protocol):
+    """A plan bound to memory of its own. One caller at a time; ``close`` is idempotent."""
+
+    inputs: tuple[Array, ...]
+    """Writable views of the staging memory of each input; alive on their own after close."""
+    outputs: tuple[Array, ...]
+    """Read-only live views of the staging memory of each output; likewise."""
+
+    def replay(self) -> None:
+        """Copy in, run all steps, copy out, wait. Allocates nothing that outlives the call.
+
+        Raises:
+            DataIndexError: index data lay outside its tensor (first such node in plan order).
+        """
+        ...
+
+    def replay_timed(self) -> float:
+        """Like :meth:`replay`; returns the milliseconds of the kernels alone."""
+        ...
+
+    def close(self) -> None:
+        """Free all memory but that under views still alive."""
+        ...
+
+
+class Device(Protocol):
+    """A place where plans run."""
+
+    name: str
+    """``"cpu"``, ``"cuda:0"``, ..."""
+    description: str
+    """For people: processor and compiler, or GPU, driver and CuPy."""
+
+    def weight_store(self) -> WeightStore:
+        """A new, empty store."""
+        ...
+
+    def prepare(
+        self,
+        plan: Plan,
+        store: WeightStore,
+        params: Mapping[str, Array],
+        *,
+        capture: bool,
+        progress: Progress | None = None,
+    ) -> Executable:
+        """Compile, allocate, upload missing weights, warm up and (if asked) capture.
+
+        Checks that the memory suffices before it allocates any, and gives back all it took when it
+        fails.
+
+        Raises:
+            KernelCompileError, DeviceMemoryError, CaptureError
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Operators: one folder a family, each registered by the import below."""

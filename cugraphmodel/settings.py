@@ -1,0 +1,63 @@
+"""The only reader of environment variables. A value that means nothing is an error.
+
+| variable | meaning | default |
+|---|---|---|
+| ``CUGRAPHMODEL_CACHE_DIR`` | folder for compiled kernels | ``$XDG_CACHE_HOME/cugraphmodel`` or ``~/.cache/cugraphmodel`` |
+| ``CUGRAPHMODEL_HOST_THREADS`` | worker threads of the CPU device | CPUs this process may use, at most 16 |
+| ``CUGRAPHMODEL_HOST_ORDER`` | order of the emulated threads: ``forward``, ``reverse`` or a seed | ``forward`` |
+| ``CXX`` | C++ compiler of the CPU device | first of c++, g++, clang++, ziglang |
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cugraphmodel.errors import SettingsError
+
+__all__ = ["cache_dir", "cxx", "host_order", "host_threads"]
+
+
+def cache_dir() -> Path:
+    """Folder that holds compiled kernels. It need not exist or be writable."""
+    named = os.environ.get("CUGRAPHMODEL_CACHE_DIR")
+    if named is not None:
+        path = Path(named).expanduser()
+        if not path.is_absolute():
+            raise SettingsError(
+                f"CUGRAPHMODEL_CACHE_DIR={named!r} is not an absolute path; give one, "
+                "so that the cache does not depend on the current folder."
+            )
+        return path
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()
+    return root / "cugraphmodel"
+
+
+def host_threads() -> int:
+    """Worker threads of the CPU device."""
+    text = os.environ.get("CUGRAPHMODEL_HOST_THREADS")
+    if text is None:
+        return min(len(os.sched_getaffinity(0)), 16)
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise SettingsError(
+            f"CUGRAPHMODEL_HOST_THREADS={text!r} is not a whole number from 1 to 256."
+        )
+    return int(text)
+
+
+def host_order() -> tuple[str, int]:
+    """Order in which the CPU device runs the threads of a block: (kind, seed)."""
+    text = os.environ.get("CUGRAPHMODEL_HOST_ORDER", "forward")
+    if text in ("forward", "reverse"):
+        return text, 0
+    if text.isdecimal() and int(text) < 2**32:
+        return "random", int(text)
+    raise SettingsError(
+        f"CUGRAPHMODEL_HOST_ORDER={text!r} means nothing; use 'forward', 'reverse' or a seed."
+    )
+
+
+def cxx() -> str | None:
+    """The C++ compiler the user chose, as a command line, or None."""
+    return os.environ.get("CXX", "").strip() or None
