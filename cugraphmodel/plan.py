@@ -125,7 +125,7 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
         },
         constants=constants,
         arena_bytes=arena_bytes,
-        uses_error_word=any(ERROR_WORD in launch.args for _, launch in launches),
+        uses_error_word=any(a is ERROR_WORD for _, launch in launches for a in launch.args),
     )
 
 
