@@ -13,7 +13,7 @@ ALIGNMENT = 256
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer's size and the first and last step (inclusive) during which it must keep its bytes."""
+    """A buffer's size, and the first and last step (inclusive) in which it must keep its bytes."""
 
     num_bytes: int
     first_step: int

@@ -1,11 +1,12 @@
 """The only reader of environment variables. A value that means nothing is an error.
 
-| variable | meaning | default |
-|---|---|---|
-| ``CUGRAPHMODEL_CACHE_DIR`` | folder for compiled kernels | ``$XDG_CACHE_HOME/cugraphmodel`` or ``~/.cache/cugraphmodel`` |
-| ``CUGRAPHMODEL_HOST_THREADS`` | worker threads of the CPU device | CPUs this process may use, at most 16 |
-| ``CUGRAPHMODEL_HOST_ORDER`` | order of the emulated threads: ``forward``, ``reverse`` or a seed | ``forward`` |
-| ``CXX`` | C++ compiler of the CPU device | first of c++, g++, clang++, ziglang |
+- ``CUGRAPHMODEL_CACHE_DIR``: folder for compiled kernels. Default:
+  ``$XDG_CACHE_HOME/cugraphmodel``, else ``~/.cache/cugraphmodel``.
+- ``CUGRAPHMODEL_HOST_THREADS``: worker threads of the CPU device. Default: the CPUs this process
+  may use, at most 16.
+- ``CUGRAPHMODEL_HOST_ORDER``: order of the emulated threads of a block: ``forward`` (default),
+  ``reverse`` or a seed.
+- ``CXX``: C++ compiler of the CPU device. Default: the first of c++, g++, clang++, ziglang.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def cache_dir() -> Path:
             )
         return path
     base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()
+    root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
     return root / "cugraphmodel"
 
 

@@ -1,0 +1,1 @@
+"""Devices that run plans: ``cuda`` and ``host`` (the CPU)."""

@@ -87,7 +87,7 @@ def ceil_div(count: int, size: int) -> int:
 
 
 def dims(*values: int, length: int = 8, fill: int = 0) -> npt.NDArray[np.int64]:
-    """A ``Dims`` struct (``long long v[8]`` in ``device.cuh``) for a kernel, padded with ``fill``."""
+    """A ``Dims`` struct (``long long v[8]`` in ``device.cuh``), padded with ``fill``."""
     if len(values) > length:
         raise ValueError(f"{len(values)} dimensions, a kernel takes {length}")
     return np.array([*values, *[fill] * (length - len(values))], np.int64)

@@ -1,0 +1,1 @@
+"""Graph-to-graph passes, each with its contract in its docstring."""

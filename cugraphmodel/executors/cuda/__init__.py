@@ -1,0 +1,1 @@
+"""The CUDA executor; the only place that imports CuPy."""

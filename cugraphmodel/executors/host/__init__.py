@@ -1,0 +1,1 @@
+"""The CPU device: the same kernels, compiled by a C++ compiler."""
