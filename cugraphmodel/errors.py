@@ -3,19 +3,19 @@
     CuGraphModelError
     ├── ModelLoadError (ValueError)            the file is not a model that can be read
     │   └── UnsupportedModelError              readable, but some nodes cannot run; all are listed
-    ├── ArgumentError (ValueError)             an argument names something that does not exist or conflicts
+    ├── ArgumentError (ValueError)             names something that does not exist, or conflicts
     │   ├── ShapeError                         a shape is wrong, or a dimension stayed open
-    │   └── NodeIndexError (IndexError)        a node index outside the model
+    │   └── PositionError (IndexError)         an index outside the nodes, inputs or outputs
     ├── DtypeError (TypeError)                 an array of another dtype, or not an array
     ├── DataIndexError (IndexError)            a run met index data outside the tensor it indexes
-    ├── DeviceUnavailableError (RuntimeError)  the device asked for is not there, or cannot be used here
+    ├── DeviceUnavailableError (RuntimeError)  the device is absent or cannot be used
     ├── CompilerNotFoundError (RuntimeError)   no C++ compiler for the CPU device
     ├── KernelCompileError (RuntimeError)      a kernel does not compile; carries source and log
     ├── DeviceMemoryError (MemoryError)        a graph needs more memory than the device has free
     ├── CaptureError (RuntimeError)            warm-up or capture failed; names the step
     ├── GraphClosedError (RuntimeError)        a graph was used after close()
-    ├── ParameterError (ValueError)            load_param: no such parameter, or one that shapes depend on
-    └── SettingsError (ValueError)             an environment variable holds a value that means nothing
+    ├── ParameterError (ValueError)            no such parameter, or shapes depend on it
+    └── SettingsError (ValueError)             an environment variable that means nothing
 
 Each is also the built-in exception a caller would expect, and carries its facts as attributes.
 """
@@ -37,9 +37,9 @@ __all__ = [
     "GraphClosedError",
     "KernelCompileError",
     "ModelLoadError",
-    "NodeIndexError",
     "NodeProblem",
     "ParameterError",
+    "PositionError",
     "SettingsError",
     "ShapeError",
     "UnsupportedModelError",
@@ -90,14 +90,12 @@ class NodeProblem:
 
 
 class UnsupportedModelError(ModelLoadError):
-    """The model is readable, but some of its nodes cannot run. ``problems`` lists all of them."""
+    """The model is readable, but parts of it cannot run. ``problems`` lists all of them."""
 
-    def __init__(self, model_name: str, problems: tuple[NodeProblem, ...]) -> None:
-        noun = "node" if len(problems) == 1 else "nodes"
+    def __init__(self, model_name: str, problems: tuple[NodeProblem | str, ...]) -> None:
+        noun = "problem" if len(problems) == 1 else "problems"
         lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(
-            f"{len(problems)} {noun} of {model_name} cannot run:\n{lines}", problems=problems
-        )
+        super().__init__(f"{model_name} cannot run, {len(problems)} {noun}:\n{lines}")
         self.problems = problems
 
 
@@ -109,8 +107,8 @@ class ShapeError(ArgumentError):
     """A shape differs from what is needed, or a dimension of the model stayed open."""
 
 
-class NodeIndexError(ArgumentError, IndexError):
-    """A node index lies outside the model's nodes."""
+class PositionError(ArgumentError, IndexError):
+    """An index lies outside the nodes of a model, or the inputs or outputs of a graph."""
 
 
 class DtypeError(CuGraphModelError, TypeError):

@@ -7,16 +7,17 @@ requires to be topological.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Constant", "Graph", "Node", "TensorType", "Value", "constant_of"]
+__all__ = ["Constant", "Graph", "Node", "Parameters", "TensorType", "Value", "constant_of"]
 
 Array = npt.NDArray[Any]
+MEMO_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,37 @@ class Value(TensorType):
         return f"{self.name}: {super().__str__()}"
 
 
+class Parameters:
+    """The parameters of one model, by name, and a memo of small values derived from them."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self._arrays = dict(arrays)
+        self._memo: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def set(self, name: str, array: Array) -> None:
+        """Replace a parameter; what was derived is forgotten."""
+        self._arrays[name] = array
+        self._memo.clear()
+
+    def derive(self, key: str, compute: Callable[[], Array]) -> Array:
+        """``compute()``, remembered under ``key`` if it is small."""
+        found = self._memo.get(key)
+        if found is None:
+            found = compute()
+            if found.nbytes <= MEMO_BYTES:
+                self._memo[key] = found
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Constant:
     """A tensor that is known before the first run: a parameter, or something derived from some.
@@ -59,13 +91,13 @@ class Constant:
             model share them on the device.
         type: dtype and shape.
         params: names of the model parameters it depends on; ``load_param`` recomputes it.
-        compute: from the model's parameters (name -> array) to the tensor.
+        compute: from the model's parameters to the tensor.
     """
 
     key: str
     type: TensorType
     params: frozenset[str]
-    compute: Callable[[Mapping[str, Array]], Array] = field(repr=False)
+    compute: Callable[[Parameters], Array] = field(repr=False)
 
 
 @dataclass(frozen=True)

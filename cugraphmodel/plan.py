@@ -93,14 +93,15 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
         reuse_memory: False keeps every value alive to the end, for debugging.
     """
     launches, base_of = _lower(graph)
-    lifetimes = _lifetimes(graph, launches, base_of, reuse_memory)
+    scratch = _workspace_names(launches)
+    lifetimes = _lifetimes(graph, launches, base_of, scratch, reuse_memory)
     slots, arena_bytes = place(lifetimes)
     steps = tuple(
         Step(
             node,
             launch,
             {
-                argument: slots[_workspace_name(argument)]
+                argument: slots[scratch[argument]]
                 for argument in launch.args
                 if isinstance(argument, Workspace)
             },
@@ -151,6 +152,7 @@ def _lifetimes(
     graph: Graph,
     launches: list[tuple[Node, Launch]],
     base_of: Mapping[str, str],
+    scratch: Mapping[Workspace, str],
     reuse_memory: bool,
 ) -> dict[str, Lifetime]:
     """Lifetime of every value that needs memory of its own in the arena.
@@ -159,7 +161,7 @@ def _lifetimes(
     count as one step more.
     """
     end = len(launches)
-    spans: dict[str, tuple[int, int]] = {name: (-1, -1) for name in graph.inputs}
+    spans: dict[str, tuple[int, int]] = dict.fromkeys(graph.inputs, (-1, -1))
     sizes = {name: value.num_bytes for name, value in graph.values.items()}
 
     def touch(name: str, step: int) -> None:
@@ -171,8 +173,8 @@ def _lifetimes(
             if isinstance(argument, Value):
                 touch(base_of.get(argument.name, argument.name), step)
             elif isinstance(argument, Workspace):
-                sizes[_workspace_name(argument)] = argument.num_bytes
-                touch(_workspace_name(argument), step)
+                sizes[scratch[argument]] = argument.num_bytes
+                touch(scratch[argument], step)
     for name in graph.outputs:
         touch(base_of.get(name, name), end)
     if not reuse_memory:
@@ -184,5 +186,11 @@ def _lifetimes(
     }
 
 
-def _workspace_name(workspace: Workspace) -> str:
-    return f"workspace {id(workspace)}"
+def _workspace_names(launches: list[tuple[Node, Launch]]) -> dict[Workspace, str]:
+    """A name for every workspace that no ONNX value can have (those hold no NUL)."""
+    names: dict[Workspace, str] = {}
+    for _, launch in launches:
+        for argument in launch.args:
+            if isinstance(argument, Workspace):
+                names.setdefault(argument, f"workspace\0{len(names)}")
+    return names

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.ir import Constant
+from cugraphmodel.ir import Parameters
 from cugraphmodel.plan import Plan
 
 __all__ = ["Device", "Executable", "Progress", "WeightStore"]
@@ -79,7 +79,7 @@ class Device(Protocol):
         self,
         plan: Plan,
         store: WeightStore,
-        params: Mapping[str, Array],
+        params: Parameters,
         *,
         capture: bool,
         progress: Progress | None = None,

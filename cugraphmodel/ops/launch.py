@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ ERROR_WORD = _Marker("error_word")
 ERROR_CODE = _Marker("error_code")
 """Argument ``unsigned error_code``: identifies the node to whoever reads the error word."""
 
-Argument = Value | Workspace | _Marker | np.generic | npt.NDArray[Any] | None
+Argument: TypeAlias = Value | Workspace | _Marker | np.generic | npt.NDArray[Any] | None
 """Value or Workspace: a pointer. NumPy scalar: a scalar of that exact type. NumPy array: a struct
 by value with those bytes. None: a null pointer (an optional tensor that is left out)."""
 

@@ -1,0 +1,212 @@
+"""Giving every open dimension of the inputs a size, and turning output requests into values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+
+from cugraphmodel.errors import ArgumentError, PositionError, ShapeError
+from cugraphmodel.front.source import SourceModel, TensorInfo
+
+__all__ = ["bind_inputs", "resolve_outputs"]
+
+Shape = tuple[int, ...]
+_OpenShape = list[int | str | None]
+
+
+def bind_inputs(
+    inputs: Sequence[TensorInfo],
+    batch_size: int | None,
+    dims: Mapping[str, int],
+    input_shapes: Mapping[str, Sequence[int]],
+) -> dict[str, Shape]:
+    """Concrete shape of every input.
+
+    ``input_shapes`` is taken first, then ``dims``, then ``batch_size`` for what is still open in
+    dimension 0. A named dimension has one size wherever it occurs.
+
+    Raises:
+        ShapeError: two sizes for one dimension, a size nothing takes, or dimensions that stay
+            open; all of the latter are listed.
+        ArgumentError: a name that no input or dimension has.
+    """
+    shapes: dict[str, _OpenShape] = {}
+    for info in inputs:
+        if info.shape is None and info.name not in input_shapes:
+            raise ShapeError(
+                f"input {info.name!r} declares no shape. "
+                f"Pass input_shapes={{{info.name!r}: (...)}} to capture_graph."
+            )
+        shapes[info.name] = list(info.shape if info.shape is not None else ())
+    _check_names(inputs, dims, input_shapes)
+    sizes = {name: _size(f"dims[{name!r}]", size) for name, size in dims.items()}
+    sources = dict.fromkeys(sizes, "dims")
+    for info in inputs:
+        if info.name in input_shapes:
+            shapes[info.name] = _given_shape(info, input_shapes[info.name], sizes, sources)
+    _fill_names(shapes, sizes)
+    _fill_batch(shapes, sizes, batch_size)
+    still_open = [
+        f"input {name!r} dimension {axis}" + (f" ({size!r})" if isinstance(size, str) else "")
+        for name, shape in shapes.items()
+        for axis, size in enumerate(shape)
+        if not isinstance(size, int)
+    ]
+    if still_open:
+        raise ShapeError(
+            f"These dimensions are open: {'; '.join(still_open)}. Pass dims={{name: size}} for "
+            "named ones or input_shapes={input: shape} to capture_graph.",
+            open_dimensions=tuple(still_open),
+        )
+    return {
+        name: tuple(size for size in shape if isinstance(size, int))
+        for name, shape in shapes.items()
+    }
+
+
+def _check_names(
+    inputs: Sequence[TensorInfo],
+    dims: Mapping[str, int],
+    input_shapes: Mapping[str, Sequence[int]],
+) -> None:
+    names = [info.name for info in inputs]
+    unknown = [name for name in input_shapes if name not in names]
+    if unknown:
+        raise ArgumentError(f"input_shapes names {unknown}, but the inputs are {names}.")
+    named = sorted({size for info in inputs for size in info.shape or () if isinstance(size, str)})
+    unknown = [name for name in dims if name not in named]
+    if unknown:
+        raise ArgumentError(f"dims names {unknown}, but the named open dimensions are {named}.")
+
+
+def _size(what: str, size: object, least: int = 0) -> int:
+    try:
+        number = operator.index(size)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if isinstance(size, bool) or number < least:
+        raise ShapeError(f"{what} is {size!r}; a size is a whole number, at least {least}.")
+    return number
+
+
+def _given_shape(
+    info: TensorInfo, given: Sequence[int], sizes: dict[str, int], sources: dict[str, str]
+) -> _OpenShape:
+    """The shape of one input from ``input_shapes``; its named dimensions are added to ``sizes``."""
+    label = f"input_shapes[{info.name!r}]"
+    shape = tuple(_size(f"{label}[{axis}]", size) for axis, size in enumerate(given))
+    if info.shape is None:
+        return list(shape)
+    if len(shape) != len(info.shape):
+        raise ShapeError(f"{label} is {shape}, but the file says {info}.")
+    for size, declared in zip(shape, info.shape, strict=True):
+        if isinstance(declared, int) and declared != size:
+            raise ShapeError(f"{label} is {shape}, but the file says {info}.")
+        if isinstance(declared, str):
+            if sizes.setdefault(declared, size) != size:
+                raise ShapeError(
+                    f"dimension {declared!r} would be {sizes[declared]} by {sources[declared]} "
+                    f"and {size} by {label}; a named dimension has one size."
+                )
+            sources.setdefault(declared, label)
+    return list(shape)
+
+
+def _fill_names(shapes: dict[str, _OpenShape], sizes: Mapping[str, int]) -> None:
+    for shape in shapes.values():
+        shape[:] = [sizes.get(size, size) if isinstance(size, str) else size for size in shape]
+
+
+def _fill_batch(
+    shapes: dict[str, _OpenShape], sizes: dict[str, int], batch_size: int | None
+) -> None:
+    """Put the batch size where dimension 0 is open."""
+    size = 1 if batch_size is None else _size("batch_size", batch_size, least=1)
+    leading = {name: shape[0] for name, shape in shapes.items() if shape}
+    waiting = {name: first for name, first in leading.items() if not isinstance(first, int)}
+    names = sorted({first for first in waiting.values() if isinstance(first, str)})
+    if len(names) > 1:
+        raise ShapeError(
+            f"dimension 0 is {' and '.join(map(repr, names))} in different inputs, so one "
+            f"batch_size does not fit them. Bind all but one by dims or input_shapes.",
+            open_dimensions=tuple(names),
+        )
+    if batch_size is not None and not waiting and size not in leading.values():
+        found = ", ".join(f"{name!r} has {first}" for name, first in leading.items()) or "none"
+        raise ShapeError(
+            f"batch_size={size} fits no input: none has an open dimension 0 ({found}). "
+            "Leave batch_size out."
+        )
+    for name in waiting:
+        shapes[name][0] = size
+    _fill_names(shapes, dict.fromkeys(names, size))
+
+
+def resolve_outputs(
+    source: SourceModel, wanted: Sequence[int | str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Value names to compute, and the names under which the caller asked for them.
+
+    Args:
+        source: the model.
+        wanted: positions in the file's ``graph.node`` (negative as in Python), value names or
+            node names; None for the model's own outputs.
+
+    Raises:
+        PositionError: an index outside the nodes.
+        ArgumentError: an unknown or ambiguous name, an output that is left out, or nothing asked.
+        TypeError: an entry that is neither an integer nor a string, or not a sequence.
+    """
+    if wanted is None:
+        names = tuple(info.name for info in source.outputs)
+        return names, names
+    if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Sequence):
+        raise TypeError(
+            "output_node_indices takes a list of node indices and names, "
+            f"not {type(wanted).__name__}; pass [{wanted!r}] for one."
+        )
+    if not wanted:
+        raise ArgumentError("output_node_indices is empty; ask for at least one node or value.")
+    names = tuple(_resolve(source, entry) for entry in wanted)
+    return names, names
+
+
+def _resolve(source: SourceModel, entry: int | str) -> str:
+    nodes = source.file_nodes
+    if isinstance(entry, str):
+        return _resolve_name(source, entry)
+    if isinstance(entry, bool) or not hasattr(entry, "__index__"):
+        raise TypeError(
+            f"output_node_indices holds {entry!r}; an entry is a node index or a name."
+        )
+    index = operator.index(entry)
+    if not -len(nodes) <= index < len(nodes):
+        raise PositionError(
+            f"node index {index} is outside {source.name}, which has {len(nodes)} nodes "
+            f"(0 to {len(nodes) - 1}).",
+            index=index,
+        )
+    return _first_output(nodes[index].outputs, f"node {index % len(nodes)}")
+
+
+def _first_output(outputs: tuple[str, ...], label: str) -> str:
+    if not outputs or not outputs[0]:
+        raise ArgumentError(
+            f"{label} leaves its first output out, so it cannot be asked for by index; ask for "
+            f"another of its outputs by value name: {[name for name in outputs if name]}."
+        )
+    return outputs[0]
+
+
+def _resolve_name(source: SourceModel, name: str) -> str:
+    values = {output for node in source.file_nodes for output in node.outputs if output}
+    if name in values or name in source.parameters or name in {i.name for i in source.inputs}:
+        return name
+    found = [node for node in source.file_nodes if name and node.name == name]
+    if len(found) == 1:
+        return _first_output(found[0].outputs, f"node {found[0].index} {name!r}")
+    if found:
+        raise ArgumentError(
+            f"{len(found)} nodes are named {name!r}; ask by index: {[n.index for n in found]}."
+        )
+    raise ArgumentError(f"{source.name} has no value and no node named {name!r}.")

@@ -1,0 +1,255 @@
+"""From a file, bytes or a ``ModelProto`` to a :class:`SourceModel`. Checks what it reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.dtypes import from_onnx
+from cugraphmodel.errors import ModelLoadError
+from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
+from cugraphmodel.ir import Node
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["read_model"]
+
+Array = npt.NDArray[Any]
+
+
+def read_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> SourceModel:
+    """Parse, check and convert a model.
+
+    Args:
+        source: a path, the bytes of a file, or a ``ModelProto``, which is left as it is.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelLoadError: it is not a valid model, or its weights lie in a file that is not there.
+        TypeError: ``source`` is none of these.
+    """
+    model, name = _parse(source)
+    try:
+        return _convert(model, name)
+    except ModelLoadError:
+        raise
+    except Exception as error:  # damaged protobufs raise whatever they like
+        raise ModelLoadError(f"{name} is damaged: {error}") from error
+
+
+def _parse(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[Any, str]:
+    import onnx
+    from onnx.external_data_helper import load_external_data_for_model
+
+    if isinstance(source, onnx.ModelProto):
+        return source, "the model"
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _decode(bytes(source), "the model"), "the model"
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(
+            f"load takes a path, bytes or an onnx.ModelProto, not {type(source).__name__}."
+        )
+    path = Path(source)
+    name = repr(path.name)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"There is no model file {str(path)!r}.") from error
+    except OSError as error:
+        raise ModelLoadError(f"{name} cannot be read: {error}") from error
+    model = _decode(data, name)
+    try:
+        load_external_data_for_model(model, str(path.absolute().parent))
+    except Exception as error:  # onnx raises several kinds, depending on version and fault
+        raise ModelLoadError(f"{name}: weights in another file cannot be read: {error}") from error
+    return model, name
+
+
+def _decode(data: bytes, name: str) -> Any:
+    import onnx
+
+    try:
+        model = onnx.load_model_from_string(data)
+    except Exception as error:  # google.protobuf's DecodeError, which onnx does not re-export
+        raise ModelLoadError(f"{name} is not an ONNX file: {error}") from error
+    if not model.HasField("graph"):
+        raise ModelLoadError(f"{name} is not an ONNX model: it holds no graph.")
+    return model
+
+
+def _convert(model: Any, name: str) -> SourceModel:
+    import onnx
+    from onnx import inliner
+
+    for tensor in _external_tensors(model.graph):
+        raise ModelLoadError(
+            f"{name}: the weights of {tensor.name!r} lie in another file. Load the model from its "
+            "path, with that file beside it."
+        )
+    if model.ByteSize() < onnx.checker.MAXIMUM_PROTOBUF:
+        try:
+            onnx.checker.check_model(model)
+        except (onnx.checker.ValidationError, ValueError) as error:
+            raise ModelLoadError(f"{name} is not a valid ONNX model: {error}") from error
+    parameters = _parameters(model.graph, name)
+    file_nodes = tuple(
+        FileNode(i, n.name, n.op_type, _domain(n.domain), tuple(n.input), tuple(n.output))
+        for i, n in enumerate(model.graph.node)
+    )
+    inlined = inliner.inline_local_functions(model) if model.functions else model
+    versions = {_domain(entry.domain): entry.version for entry in inlined.opset_import}
+    indices = _file_indices(inlined.graph.node, file_nodes)
+    return SourceModel(
+        name=name,
+        file_nodes=file_nodes,
+        nodes=tuple(
+            _node(proto, index, versions.get(_domain(proto.domain), 1))
+            for proto, index in zip(inlined.graph.node, indices, strict=True)
+        ),
+        implicit_reads={
+            i: reads for i, n in enumerate(inlined.graph.node) if (reads := _implicit_reads(n))
+        },
+        inputs=tuple(_info(v) for v in model.graph.input if v.name not in parameters),
+        outputs=tuple(_info(v) for v in model.graph.output),
+        parameters=parameters,
+    )
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _external_tensors(graph: Any) -> Iterable[Any]:
+    from onnx import TensorProto
+
+    for tensor in graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            yield tensor
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.t.data_location == TensorProto.EXTERNAL:
+                yield attribute.t
+            if attribute.HasField("g"):
+                yield from _external_tensors(attribute.g)
+            for subgraph in attribute.graphs:
+                yield from _external_tensors(subgraph)
+
+
+def _parameters(graph: Any, name: str) -> dict[str, Array]:
+    from onnx import numpy_helper
+
+    parameters: dict[str, Array] = {}
+    for tensor in graph.initializer:
+        try:
+            array = numpy_helper.to_array(tensor)
+        except Exception as error:  # damaged tensors raise many kinds
+            raise ModelLoadError(
+                f"{name}: initializer {tensor.name!r} is damaged: {error}"
+            ) from error
+        parameters[tensor.name] = np.ascontiguousarray(array).reshape(array.shape)
+    for sparse in graph.sparse_initializer:
+        parameters[sparse.values.name] = _dense(sparse)
+    return parameters
+
+
+def _dense(sparse: Any) -> Array:
+    """A sparse initializer as an ordinary array (onnx.proto, "SparseTensorProto")."""
+    from onnx import numpy_helper
+
+    values = numpy_helper.to_array(sparse.values)
+    indices = numpy_helper.to_array(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), values.dtype)
+    if indices.ndim == 1:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    return dense
+
+
+def _info(value: Any) -> TensorInfo:
+    from onnx import TensorProto
+
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        return TensorInfo(value.name, None, None, (kind or "no type").removesuffix("_type"))
+    tensor = value.type.tensor_type
+    shape: tuple[int | str | None, ...] | None = None
+    if tensor.HasField("shape"):
+        # A size of 0 or less is what some exporters write for "open".
+        shape = tuple(
+            dim.dim_value if dim.dim_value > 0 else dim.dim_param or None
+            for dim in tensor.shape.dim
+        )
+    code = tensor.elem_type
+    type_name = TensorProto.DataType.Name(code).lower() if code in _codes() else f"type {code}"
+    return TensorInfo(value.name, from_onnx(code), shape, type_name)
+
+
+def _codes() -> Iterable[int]:
+    from onnx import TensorProto
+
+    return TensorProto.DataType.values()
+
+
+def _node(proto: Any, index: int, version: int) -> Node:
+    return Node(
+        op_type=proto.op_type,
+        domain=_domain(proto.domain),
+        version=version,
+        inputs=tuple(proto.input),
+        outputs=tuple(proto.output),
+        attributes={attribute.name: _attribute(attribute) for attribute in proto.attribute},
+        name=proto.name,
+        index=index,
+    )
+
+
+def _attribute(attribute: Any) -> Any:
+    from onnx import AttributeProto, helper, numpy_helper
+
+    if attribute.type == AttributeProto.TENSOR:
+        return numpy_helper.to_array(attribute.t)
+    if attribute.type == AttributeProto.SPARSE_TENSOR:
+        return _dense(attribute.sparse_tensor)
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if attribute.type == AttributeProto.STRINGS:
+        return [text.decode("utf-8", "replace") for text in value]
+    return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
+
+
+def _implicit_reads(proto: Any) -> frozenset[str]:
+    """Outer values that the subgraphs of a node read by name."""
+    reads: set[str] = set()
+    for attribute in proto.attribute:
+        graphs = [attribute.g] if attribute.HasField("g") else []
+        for graph in [*graphs, *attribute.graphs]:
+            local = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+            for node in graph.node:
+                reads |= ({name for name in node.input if name} | _implicit_reads(node)) - local
+                local |= set(node.output)
+            reads |= {v.name for v in graph.output} - local
+    return frozenset(reads)
+
+
+def _file_indices(nodes: Any, file_nodes: tuple[FileNode, ...]) -> list[int]:
+    """Position in the file of each node after inlining: that of the call it came from.
+
+    The inliner puts a function's body where its call stood, so a node belongs to the call whose
+    outputs are the next that appear.
+    """
+    owner = {name: n.index for n in file_nodes for name in n.outputs if name}
+    indices = [-1] * len(nodes)
+    current = len(file_nodes) - 1
+    for position in range(len(nodes) - 1, -1, -1):
+        known = [owner[name] for name in nodes[position].output if name in owner]
+        current = known[0] if known else current
+        indices[position] = current
+    return indices

@@ -1,0 +1,88 @@
+"""A model as its file says it: nodes, open shapes and parameters, before any size is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.ir import Node
+
+__all__ = ["FileNode", "SourceModel", "TensorInfo"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FileNode:
+    """A node of the file's main graph, as it can be asked for.
+
+    Attributes:
+        index: position in ``graph.node``, before any pass; what ``capture_graph`` takes.
+        name: possibly empty, not always unique.
+        op_type, domain: operator.
+        inputs, outputs: value names, ``""`` where one is left out.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    domain: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        op = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+        name = f"  {self.name!r}" if self.name else ""
+        return f"{self.index:4d}  {', '.join(self.outputs)} = {op}({', '.join(self.inputs)}){name}"
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input, output or parameter of the model.
+
+    Attributes:
+        name: the ONNX value name.
+        dtype: element type; None for one that this library has no kernels for.
+        shape: sizes; a string is a named open dimension, None an unnamed one. None instead of
+            the tuple where the file says nothing (outputs only).
+        type_name: the type in the file's words, for messages.
+    """
+
+    name: str
+    dtype: np.dtype | None
+    shape: tuple[int | str | None, ...] | None
+    type_name: str = ""
+
+    def __str__(self) -> str:
+        dtype = self.type_name if self.dtype is None else self.dtype.name
+        if self.shape is None:
+            return f"{self.name}: {dtype}[...]"
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.name}: {dtype}[{sizes}]"
+
+
+@dataclass(frozen=True, eq=False)
+class SourceModel:
+    """Everything that a file holds, checked, and nothing of the protobuf it came in.
+
+    Attributes:
+        name: what messages call the model: the file's name, or "the model".
+        file_nodes: the file's main graph, for addressing.
+        nodes: the same with model-local functions inlined, without ``host_values``.
+        implicit_reads: node position in ``nodes`` -> outer values that its subgraphs read.
+        inputs: in the file's order, without those that an initializer backs.
+        outputs: the model's own outputs.
+        parameters: the initializers, by name.
+    """
+
+    name: str
+    file_nodes: tuple[FileNode, ...]
+    nodes: tuple[Node, ...]
+    implicit_reads: Mapping[int, frozenset[str]]
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    parameters: Mapping[str, Array] = field(repr=False)
