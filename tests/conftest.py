@@ -1,0 +1,89 @@
+"""Devices, markers, and hypothesis profiles of the whole suite.
+
+A test that takes the ``device`` fixture runs on ``"cpu"`` and on ``"cuda"``; the latter is marked
+``gpu``. Without a GPU a ``gpu`` test is skipped, unless ``CUGRAPHMODEL_REQUIRE_GPU=1`` makes every
+such skip a failure. ``slow`` tests are left out unless ``--slow`` asks for them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+
+import pytest
+from hypothesis import settings
+
+from cugraphmodel.executors.base import Device
+
+settings.register_profile("dev", max_examples=25, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    required = os.environ.get("CUGRAPHMODEL_REQUIRE_GPU") == "1"
+    if required and report.skipped and item.get_closest_marker("gpu"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, but CUGRAPHMODEL_REQUIRE_GPU=1 is set."
+    return report
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu"):
+        from cugraphmodel.executors.cuda import cuda_available
+
+        if not cuda_available():
+            pytest.skip("no NVIDIA GPU")
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    """Name of a device, as ``cugraphmodel.load(..., device=...)`` takes it."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session")
+def open_device() -> Callable[[str], Device]:
+    """Opens a device by name, once a session."""
+    opened: dict[str, Device] = {}
+
+    def open_once(name: str) -> Device:
+        if name not in opened:
+            opened[name] = _open(name)
+        return opened[name]
+
+    return open_once
+
+
+def _open(name: str) -> Device:
+    if name == "cpu":
+        from cugraphmodel.executors.host import HostDevice
+
+        return HostDevice()
+    from cugraphmodel.executors.cuda import open_device as open_cuda
+
+    return open_cuda(0)
+
+
+@pytest.fixture
+def opened_device(device: str, open_device: Callable[[str], Device]) -> Device:
+    """The device of this test, opened."""
+    return open_device(device)
