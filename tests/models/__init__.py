@@ -1,0 +1,1 @@
+"""Real models: fetched, never committed; compared with ONNX Runtime."""
