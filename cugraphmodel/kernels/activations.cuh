@@ -33,9 +33,9 @@ template <typename T> CG_DEV T cg_act_sigmoid(T x, float, float) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-// x * sigmoid(x), known as SiLU and (with a slope of 1) as Swish.
-template <typename T> CG_DEV T cg_act_silu(T x, float, float) {
-  return x * cg_act_sigmoid(x, 0.0f, 0.0f);
+// x * sigmoid(a * x); a = 1 is SiLU.
+template <typename T> CG_DEV T cg_act_swish(T x, float a, float) {
+  return x * cg_act_sigmoid(T(a) * x, 0.0f, 0.0f);
 }
 
 template <typename T> CG_DEV T cg_act_tanh(T x, float, float) { return cg_tanh(x); }
