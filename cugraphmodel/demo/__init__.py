@@ -1,0 +1,5 @@
+"""A classifier of handwritten digits, trained by ``train.py``, with images it has not seen.
+
+``digits.onnx`` maps ``image`` float32 (batch, 1, 8, 8), ink from 0 to 16, to ``probabilities``
+float32 (batch, 10). ``digits.npz`` holds ``images`` uint8 (360, 8, 8) and ``labels`` uint8 (360,).
+"""
