@@ -45,16 +45,18 @@ def align(num_bytes: int) -> int:
 def place(lifetimes: Mapping[str, Lifetime]) -> tuple[dict[str, Slot], int]:
     """Give each buffer an offset so that buffers alive together never overlap.
 
-    Largest first, each at the lowest offset that is free during its whole lifetime: the "greedy by
-    size" strategy of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-    Inference" (2020), section 5.
+    Largest first and, of one size, oldest first, each at the lowest offset that is free during its
+    whole lifetime: the "greedy by size" strategy of Pisarchyk and Lee, "Efficient Memory
+    Management for Deep Neural Net Inference" (2020), section 5.
 
     Returns:
         The slots, and the total size of the arena in bytes.
     """
     slots: dict[str, Slot] = {}
     total = 0
-    order = sorted(lifetimes, key=lambda name: (-lifetimes[name].num_bytes, name))
+    order = sorted(
+        lifetimes, key=lambda name: (-lifetimes[name].num_bytes, lifetimes[name].first_step, name)
+    )
     for name in order:
         mine = lifetimes[name]
         alive = sorted(

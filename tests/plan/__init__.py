@@ -1,0 +1,1 @@
+"""Plans and arenas, without any device."""
