@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from cugraphmodel.errors import ArgumentError, PositionError, ShapeError
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
 from cugraphmodel.front.source import SourceModel, TensorInfo
 
-__all__ = ["bind_inputs", "resolve_outputs"]
+__all__ = ["bind_constants", "bind_inputs", "resolve_outputs"]
 
+Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 _OpenShape = list[int | str | None]
 
@@ -45,7 +50,7 @@ def bind_inputs(
         if info.name in input_shapes:
             shapes[info.name] = _given_shape(info, input_shapes[info.name], sizes, sources)
     _fill_names(shapes, sizes)
-    _fill_batch(shapes, sizes, batch_size)
+    _fill_batch(shapes, batch_size)
     still_open = [
         f"input {name!r} dimension {axis}" + (f" ({size!r})" if isinstance(size, str) else "")
         for name, shape in shapes.items()
@@ -117,9 +122,7 @@ def _fill_names(shapes: dict[str, _OpenShape], sizes: Mapping[str, int]) -> None
         shape[:] = [sizes.get(size, size) if isinstance(size, str) else size for size in shape]
 
 
-def _fill_batch(
-    shapes: dict[str, _OpenShape], sizes: dict[str, int], batch_size: int | None
-) -> None:
+def _fill_batch(shapes: dict[str, _OpenShape], batch_size: int | None) -> None:
     """Put the batch size where dimension 0 is open."""
     size = 1 if batch_size is None else _size("batch_size", batch_size, least=1)
     leading = {name: shape[0] for name, shape in shapes.items() if shape}
@@ -142,10 +145,44 @@ def _fill_batch(
     _fill_names(shapes, dict.fromkeys(names, size))
 
 
-def resolve_outputs(
-    source: SourceModel, wanted: Sequence[int | str] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Value names to compute, and the names under which the caller asked for them.
+def bind_constants(inputs: Sequence[TensorInfo], given: Mapping[str, object]) -> dict[str, Array]:
+    """The values of ``constant_inputs``, checked against what the file declares.
+
+    Python numbers and lists are taken where the input's dtype holds them exactly.
+
+    Raises:
+        ArgumentError: a name that no input has.
+        DtypeError, ShapeError: a value that does not fit its input.
+    """
+    infos = {info.name: info for info in inputs}
+    unknown = [name for name in given if name not in infos]
+    if unknown:
+        raise ArgumentError(f"constant_inputs names {unknown}, but the inputs are {list(infos)}.")
+    return {name: _constant(infos[name], value) for name, value in given.items()}
+
+
+def _constant(info: TensorInfo, value: object) -> Array:
+    label = f"constant_inputs[{info.name!r}]"
+    array = np.array(value)
+    if not isinstance(value, (np.ndarray, np.generic)) and array.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            cast = array.astype(info.dtype)
+        if np.array_equal(cast, array) or (cast.dtype.kind == "f" and array.dtype.kind == "f"):
+            array = cast
+    if array.dtype != info.dtype:
+        raise DtypeError(f"{label} = {value!r} is {array.dtype.name}, expected {info}.")
+    declared = array.shape if info.shape is None else info.shape
+    fits = len(declared) == array.ndim and all(
+        not isinstance(size, int) or size == found
+        for size, found in zip(declared, array.shape, strict=False)
+    )
+    if not fits:
+        raise ShapeError(f"{label} has shape {array.shape}, expected {info}.")
+    return array
+
+
+def resolve_outputs(source: SourceModel, wanted: Sequence[int | str] | None) -> tuple[str, ...]:
+    """Names of the values to compute, in the order asked for.
 
     Args:
         source: the model.
@@ -158,8 +195,7 @@ def resolve_outputs(
         TypeError: an entry that is neither an integer nor a string, or not a sequence.
     """
     if wanted is None:
-        names = tuple(info.name for info in source.outputs)
-        return names, names
+        return tuple(info.name for info in source.outputs)
     if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Sequence):
         raise TypeError(
             "output_node_indices takes a list of node indices and names, "
@@ -167,8 +203,7 @@ def resolve_outputs(
         )
     if not wanted:
         raise ArgumentError("output_node_indices is empty; ask for at least one node or value.")
-    names = tuple(_resolve(source, entry) for entry in wanted)
-    return names, names
+    return tuple(_resolve(source, entry) for entry in wanted)
 
 
 def _resolve(source: SourceModel, entry: int | str) -> str:
@@ -176,9 +211,7 @@ def _resolve(source: SourceModel, entry: int | str) -> str:
     if isinstance(entry, str):
         return _resolve_name(source, entry)
     if isinstance(entry, bool) or not hasattr(entry, "__index__"):
-        raise TypeError(
-            f"output_node_indices holds {entry!r}; an entry is a node index or a name."
-        )
+        raise TypeError(f"output_node_indices holds {entry!r}; an entry is a node index or a name.")
     index = operator.index(entry)
     if not -len(nodes) <= index < len(nodes):
         raise PositionError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,13 @@ from cugraphmodel.ir import Node
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["read_model"]
+__all__ = ["ModelSource", "read_model"]
 
 Array = npt.NDArray[Any]
+ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 
-def read_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> SourceModel:
+def read_model(source: ModelSource) -> SourceModel:
     """Parse, check and convert a model.
 
     Args:
@@ -43,7 +44,7 @@ def read_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Sour
         raise ModelLoadError(f"{name} is damaged: {error}") from error
 
 
-def _parse(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[Any, str]:
+def _parse(source: ModelSource) -> tuple[Any, str]:
     import onnx
     from onnx.external_data_helper import load_external_data_for_model
 
@@ -187,14 +188,9 @@ def _info(value: Any) -> TensorInfo:
             for dim in tensor.shape.dim
         )
     code = tensor.elem_type
-    type_name = TensorProto.DataType.Name(code).lower() if code in _codes() else f"type {code}"
+    known = code in TensorProto.DataType.values()
+    type_name = TensorProto.DataType.Name(code).lower() if known else f"element type {code}"
     return TensorInfo(value.name, from_onnx(code), shape, type_name)
-
-
-def _codes() -> Iterable[int]:
-    from onnx import TensorProto
-
-    return TensorProto.DataType.values()
 
 
 def _node(proto: Any, index: int, version: int) -> Node:

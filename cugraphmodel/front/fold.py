@@ -1,0 +1,130 @@
+"""Constants derived from constants: evaluated by ``onnx.reference``, recomputed on demand.
+
+A derived constant is a recipe, not an array, so that ``load_param`` reaches it and nothing is held
+twice. Only operators on a list are folded: those whose reference implementation is right for every
+opset and element type. A node over constants that is not on the list runs at every replay like
+any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.errors import ModelLoadError
+from cugraphmodel.ir import Constant, Node, Parameters, TensorType, constant_of
+
+__all__ = ["FOLDABLE", "digest", "fold_node", "literal", "parameter"]
+
+Array = npt.NDArray[Any]
+
+FOLDABLE = frozenset(
+    """
+    Abs Add And Cast Ceil Concat ConstantOfShape Cos Div Equal Exp Expand EyeLike Flatten Floor
+    Gather GatherElements GatherND Greater GreaterOrEqual Identity Less LessOrEqual Log MatMul Max
+    Min Mul Neg Not Or Pow Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+    Reshape Shape Sin Size Slice Split Sqrt Squeeze Sub Tile Transpose Trilu Unsqueeze Where Xor
+    """.split()  # noqa: SIM905 - one name a line would fill a screen
+)
+
+
+def digest(*parts: object) -> str:
+    """A short, stable name for some values: arrays by content, the rest by ``repr``."""
+    state = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            state.update(f"{part.dtype}{part.shape}".encode())
+            state.update(np.ascontiguousarray(part).tobytes())
+        else:
+            state.update(repr(part).encode())
+        state.update(b"\0")
+    return state.hexdigest()[:24]
+
+
+def literal(array: Array) -> Constant:
+    """A constant that depends on no parameter."""
+    return constant_of(array, f"literal {digest(array)}")
+
+
+def parameter(name: str, array: Array) -> Constant:
+    """The constant that is a parameter itself."""
+    return Constant(
+        f"parameter {name}",
+        TensorType(array.dtype, array.shape),
+        frozenset([name]),
+        lambda parameters: parameters[name],
+    )
+
+
+def fold_node(
+    node: Node,
+    inputs: Sequence[Constant | None],
+    output: int,
+    type_: TensorType | None,
+    parameters: Parameters,
+) -> Constant:
+    """One output of a node all of whose inputs are constants.
+
+    Args:
+        node: its operator is in :data:`FOLDABLE`.
+        inputs: None where an optional input is left out.
+        output: which output.
+        type_: the output's type if a shape rule gave it; without, the constant is computed at
+            once to see.
+        parameters: the model's parameters.
+    """
+    attributes = [
+        (name, value if not isinstance(value, np.ndarray) else digest(value))
+        for name, value in sorted(node.attributes.items())
+    ]
+    keys = [constant.key if constant else None for constant in inputs]
+    key = f"{node.op_type} {digest(node.domain, node.version, attributes, keys, output)}"
+    names = frozenset[str]().union(*(constant.params for constant in inputs if constant))
+
+    def compute(parameters: Parameters) -> Array:
+        arrays = [constant.compute(parameters) if constant else None for constant in inputs]
+        return parameters.derive(key, lambda: _evaluate(node, arrays)[output])
+
+    if type_ is None:
+        array = compute(parameters)
+        type_ = TensorType(array.dtype, array.shape)
+    return Constant(key, type_, names, compute)
+
+
+def _evaluate(node: Node, inputs: Sequence[Array | None]) -> list[Array]:
+    """The outputs of one node by the ONNX reference implementation."""
+    from onnx import TensorProto, helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    names = [f"i{position}" if array is not None else "" for position, array in enumerate(inputs)]
+    proto = helper.make_node(
+        node.op_type, names, [f"o{i}" for i in range(len(node.outputs))], domain=node.domain
+    )
+    for name, value in node.attributes.items():
+        tensor = numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+        proto.attribute.append(helper.make_attribute(name, tensor))
+    graph = helper.make_graph(
+        [proto],
+        "fold",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
+            for name, array in zip(names, inputs, strict=True)
+            if array is not None
+        ],
+        [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in proto.output],
+    )
+    opset = helper.make_opsetid(node.domain, node.version)
+    model = helper.make_model(graph, opset_imports=[opset])
+    feeds = {name: array for name, array in zip(names, inputs, strict=True) if name}
+    try:
+        with np.errstate(all="ignore"):
+            results = ReferenceEvaluator(model).run(None, feeds)
+    except Exception as error:  # whatever NumPy makes of inputs that do not fit
+        raise ModelLoadError(f"{node.label} cannot be evaluated: {error}") from error
+    return [np.ascontiguousarray(result).reshape(np.shape(result)) for result in results]

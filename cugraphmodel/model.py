@@ -1,0 +1,293 @@
+"""A loaded model: what is in the file, its parameters, and the way to captured graphs."""
+
+from __future__ import annotations
+
+import html
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.errors import ArgumentError, DtypeError, ParameterError
+from cugraphmodel.executors import open_device
+from cugraphmodel.executors.base import Device, Executable, Progress
+from cugraphmodel.front.bind import bind_constants, bind_inputs, resolve_outputs
+from cugraphmodel.front.reader import ModelSource, read_model
+from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
+from cugraphmodel.front.trace import Traced, trace
+from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordered_inputs
+from cugraphmodel.ir import Constant, Parameters
+from cugraphmodel.passes import run_passes
+from cugraphmodel.plan import Plan, build_plan
+
+__all__ = ["LoadedModel", "load"]
+
+Array = npt.NDArray[Any]
+Precision = Literal["fp32", "ieee"]
+
+
+def load(source: ModelSource, device: str | None = None) -> LoadedModel:
+    """Read a model and choose where it runs.
+
+    Args:
+        source: path of an ONNX file, its bytes, or an ``onnx.ModelProto``.
+        device: ``"cuda"``, ``"cuda:1"``, ``"cpu"``; None takes the first GPU if there is one, else
+            the CPU, and says which once through ``logging``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelLoadError: it is not a valid ONNX model.
+        DeviceUnavailableError: the device asked for cannot be used.
+        ArgumentError: ``device`` is not the name of a device.
+    """
+    return LoadedModel(read_model(source), open_device(device))
+
+
+@dataclass(eq=False)
+class _Record:
+    """What ``load_param`` must know of a graph or of the eager form of a model."""
+
+    label: str
+    lock: threading.RLock
+    constants: tuple[Constant, ...]
+    shape_parameters: frozenset[str]
+
+
+@dataclass(eq=False)
+class _Eager:
+    """The eager form of a model for one set of shapes and outputs."""
+
+    key: tuple[Any, ...]
+    plan: Plan
+    executable: Executable
+    record: _Record
+
+
+class LoadedModel:
+    """An ONNX model with its parameters, on one device. Made by :func:`load`.
+
+    Any thread may call any method.
+
+    Attributes:
+        name: what messages call the model.
+        device: ``"cpu"``, ``"cuda:0"``, ...
+        nodes: the file's nodes; a position here is an index for ``capture_graph``.
+        inputs, outputs: names, dtypes and shapes as the file declares them, open sizes included.
+            Declared output shapes are the file's claim; the graph's are computed.
+    """
+
+    def __init__(self, source: SourceModel, device: Device) -> None:
+        self._source = source
+        self._device = device
+        self._parameters = Parameters(source.parameters)
+        self._store = device.weight_store()
+        self._lock = threading.RLock()
+        self._records: weakref.WeakKeyDictionary[object, _Record] = weakref.WeakKeyDictionary()
+        self._eager: _Eager | None = None
+        self._num_captured = 0
+        self.name = source.name
+        self.device = device.name
+        self.nodes: tuple[FileNode, ...] = source.file_nodes
+        self.inputs: tuple[TensorInfo, ...] = source.inputs
+        self.outputs: tuple[TensorInfo, ...] = source.outputs
+
+    @property
+    def params(self) -> tuple[TensorInfo, ...]:
+        """Name, shape and dtype of every parameter, under the file's names."""
+        arrays = ((name, self._parameters[name]) for name in self._parameters)
+        return tuple(TensorInfo(name, array.dtype, array.shape) for name, array in arrays)
+
+    def capture_graph(
+        self,
+        batch_size: int | None = None,
+        output_node_indices: Sequence[int | str] | None = None,
+        *,
+        dims: Mapping[str, int] | None = None,
+        input_shapes: Mapping[str, Sequence[int]] | None = None,
+        constant_inputs: Mapping[str, Array] | None = None,
+        precision: Precision = "fp32",
+        progress: Progress | None = None,
+    ) -> CudaGraphModel:
+        """Plan, compile, allocate and capture the model for fixed shapes.
+
+        Args:
+            batch_size: size of dimension 0 of every input where it is open; 1 if left out.
+            output_node_indices: what to give back: positions in :attr:`nodes` (the node's first
+                output), value names or node names; None for the model's own outputs.
+            dims: sizes of named open dimensions, wherever they occur.
+            input_shapes: whole shapes of inputs, for open dimensions without a name.
+            constant_inputs: inputs whose value is fixed now; they are gone from ``run``, and what
+                hangs on them alone is computed here.
+            precision: ``"fp32"``, accurate to fp32; or ``"ieee"``, fp32 multiply-adds only.
+            progress: called as ``progress(what, done, total)`` while kernels compile.
+
+        Returns:
+            A graph that owns all memory it needs.
+
+        Raises:
+            UnsupportedModelError: lists every node that cannot run, and why.
+            ShapeError: dimensions that stayed open, or two sizes for one.
+            PositionError, ArgumentError, DtypeError, TypeError: an argument is wrong.
+            DeviceMemoryError: the device has less memory free than the graph needs.
+            KernelCompileError, CaptureError, CompilerNotFoundError: the device failed.
+        """
+        if precision not in ("fp32", "ieee"):
+            raise ArgumentError(f"precision={precision!r} is not 'fp32' or 'ieee'.")
+        outputs = resolve_outputs(self._source, output_node_indices)
+        fixed = bind_constants(self.inputs, constant_inputs or {})
+        free = [info for info in self.inputs if info.name not in fixed]
+        shapes = bind_inputs(free, batch_size, dims or {}, input_shapes or {})
+        with self._lock:
+            traced = trace(self._source, self._parameters, shapes, outputs, fixed)
+            plan = build_plan(run_passes(traced.graph))
+            executable = self._prepare(plan, capture=True, progress=progress)
+            self._num_captured += 1
+            name = f"graph {self._num_captured} of {self.name}"
+            graph = CudaGraphModel(name, self.device, precision, plan, executable)
+            self._records[graph] = self._record(name, graph._lock, plan, traced)
+        return graph
+
+    def forward(
+        self, inputs: Inputs, output_node_indices: Sequence[int | str] | None = None
+    ) -> list[Array]:
+        """Run the model node by node, nothing fused and nothing captured: the way to debug.
+
+        Open dimensions take their sizes from the arrays. Agrees with a captured graph within
+        tolerance, not bit for bit. The memory of the last call's shapes is kept.
+
+        Args:
+            inputs: as :meth:`CudaGraphModel.run`.
+            output_node_indices: as :meth:`capture_graph`.
+
+        Returns:
+            Fresh arrays, one per output.
+
+        Raises:
+            As :meth:`capture_graph` and :meth:`CudaGraphModel.run`.
+        """
+        outputs = resolve_outputs(self._source, output_node_indices)
+        with self._lock:
+            arrays = ordered_inputs(inputs, [info.name for info in self.inputs])
+            eager = self._eager_form(self._shapes_of(arrays), outputs)
+            for view, array in zip(eager.executable.inputs, arrays, strict=True):
+                view[...] = array
+            eager.executable.replay()
+            return [view.copy() for view in eager.executable.outputs]
+
+    def load_param(self, name: str, array: Array) -> None:
+        """Replace a parameter; every captured graph uses it from its next run on.
+
+        What was derived from it (folded, packed or transposed copies) is recomputed.
+
+        Args:
+            name: one of :attr:`params`.
+            array: exactly the parameter's dtype and shape; copied.
+
+        Raises:
+            ParameterError: no such parameter, another shape, or a parameter whose values decided
+                shapes of a graph that is still in use.
+            DtypeError: not an array of the parameter's dtype.
+        """
+        with self._lock:
+            fresh = self._checked_parameter(name, array)
+            with self._quiet_graphs() as records:
+                for record in records:
+                    if name in record.shape_parameters:
+                        raise ParameterError(
+                            f"parameter {name!r} decided shapes of {record.label}; close that "
+                            "graph first.",
+                            name=name,
+                        )
+                changed = {c.key: c for r in records for c in r.constants if name in c.params}
+                old = self._parameters[name]
+                self._parameters.set(name, fresh)
+                try:
+                    arrays = {key: c.compute(self._parameters) for key, c in changed.items()}
+                except BaseException:
+                    self._parameters.set(name, old)
+                    raise
+                self._store.update(arrays)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        return (
+            f"<LoadedModel {self.name} on {self.device}, {len(self.nodes)} nodes: "
+            f"({inputs}) -> ({outputs})>"
+        )
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        rows = [("input", info) for info in self.inputs] + [("output", o) for o in self.outputs]
+        body = "".join(
+            f"<tr><td>{kind}</td><td>{html.escape(str(info))}</td></tr>" for kind, info in rows
+        )
+        num_bytes = sum(self._parameters[name].nbytes for name in self._parameters)
+        return (
+            f"<b>{html.escape(self.name)}</b> on {self.device}: {len(self.nodes)} nodes, "
+            f"{len(self.params)} parameters ({num_bytes:,} bytes)<table>{body}</table>"
+        )
+
+    def _prepare(self, plan: Plan, *, capture: bool, progress: Progress | None) -> Executable:
+        return self._device.prepare(
+            plan, self._store, self._parameters, capture=capture, progress=progress
+        )
+
+    @staticmethod
+    def _record(label: str, lock: threading.RLock, plan: Plan, traced: Traced) -> _Record:
+        return _Record(label, lock, tuple(plan.constants.values()), traced.shape_parameters)
+
+    @contextmanager
+    def _quiet_graphs(self) -> Iterator[list[_Record]]:
+        """The records of all living graphs, none of which runs meanwhile.
+
+        A graph that is closed uses no parameter any more.
+        """
+        graphs = list(self._records.items())  # keeps them alive in here
+        with ExitStack() as stack:
+            for _, record in graphs:
+                stack.enter_context(record.lock)
+            yield [r for g, r in graphs if not (isinstance(g, CudaGraphModel) and g.closed)]
+
+    def _shapes_of(self, arrays: Sequence[Array]) -> dict[str, tuple[int, ...]]:
+        """Concrete input shapes for ``forward``, from the arrays."""
+        for info, array in zip(self.inputs, arrays, strict=True):
+            if info.dtype is not None:
+                check_dtype(array, info.name, info.dtype)
+        given = {i.name: array.shape for i, array in zip(self.inputs, arrays, strict=True)}
+        return bind_inputs(self.inputs, None, {}, given)
+
+    def _eager_form(
+        self, shapes: Mapping[str, tuple[int, ...]], outputs: tuple[str, ...]
+    ) -> _Eager:
+        key = (tuple(sorted(shapes.items())), outputs)
+        if self._eager is None or self._eager.key != key:
+            traced = trace(self._source, self._parameters, shapes, outputs, {})
+            plan = build_plan(traced.graph, reuse_memory=False)
+            if self._eager is not None:
+                self._eager.executable.close()
+                self._eager = None
+            executable = self._prepare(plan, capture=False, progress=None)
+            label = f"the eager form of {self.name}"
+            record = self._record(label, threading.RLock(), plan, traced)
+            self._eager = _Eager(key, plan, executable, record)
+            self._records[self._eager] = record
+        return self._eager
+
+    def _checked_parameter(self, name: str, array: Array) -> Array:
+        if name not in self._parameters:
+            raise ParameterError(f"{self.name} has no parameter {name!r}.", name=name)
+        old = self._parameters[name]
+        if not isinstance(array, np.ndarray) or array.dtype != old.dtype:
+            found = array.dtype.name if isinstance(array, np.ndarray) else type(array).__name__
+            raise DtypeError(f"parameter {name!r} is {old.dtype.name}, got {found}.")
+        if array.shape != old.shape:
+            raise ParameterError(
+                f"parameter {name!r} has shape {old.shape}, got {array.shape}.", name=name
+            )
+        return np.array(array, order="C")
