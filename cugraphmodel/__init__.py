@@ -1,4 +1,4 @@
-"""ONNX file in, a NumPy-to-NumPy function on an NVIDIA GPU out, replayed as one CUDA-graph launch."""
+"""ONNX file in, a NumPy function on an NVIDIA GPU out, replayed as one CUDA-graph launch."""
 
 from __future__ import annotations
 
