@@ -1,1 +1,5 @@
 """Operators: one folder a family, each registered by the import below."""
+
+from cugraphmodel.ops import elementwise as elementwise
+from cugraphmodel.ops import movement as movement
+from cugraphmodel.ops import views as views

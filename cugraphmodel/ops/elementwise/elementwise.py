@@ -1,0 +1,123 @@
+"""The one elementwise kernel: an expression over up to three operands that broadcast.
+
+The operators are tables of expressions; see :mod:`cugraphmodel.ops.elementwise.unary` and its
+neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cugraphmodel.dtypes import c_type
+from cugraphmodel.ir import Node, Value
+from cugraphmodel.ops.elementwise.broadcast import collapse
+from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
+from cugraphmodel.ops.spec import reject
+
+__all__ = [
+    "ANY",
+    "BOOL",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "SIGNED",
+    "Operand",
+    "check_dtype",
+    "elementwise_launch",
+    "float_attributes",
+    "operand",
+]
+
+THREADS = 128
+SOURCE = "ops/elementwise/elementwise.cu"
+
+BOOL = (np.dtype("bool"),)
+FLOATS = tuple(map(np.dtype, ("float16", "float32", "float64")))
+SIGNED = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
+INTEGERS = (*SIGNED, *map(np.dtype, ("uint8", "uint16", "uint32", "uint64")))
+NUMBERS = FLOATS + INTEGERS
+ANY = NUMBERS + BOOL
+
+
+def check_dtype(value: Value, dtypes: Iterable[np.dtype]) -> None:
+    """Reject an input that the operator's kernels do not take.
+
+    Raises:
+        Unsupported: its dtype is not among ``dtypes``.
+    """
+    taken = tuple(dtypes)
+    if value.dtype not in taken:
+        names = ", ".join(dtype.name for dtype in taken)
+        raise reject(f"Input {value.name!r} is {value.dtype.name}; the kernels take {names}.")
+
+
+def float_attributes(node: Node, defaults: Sequence[tuple[str, float]]) -> tuple[float, ...]:
+    """Attributes of a node, by name, each with its default."""
+    return tuple(float(node.attributes.get(name, default)) for name, default in defaults)
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """A tensor that an expression reads: where it is, its element type and its shape."""
+
+    source: Value | Workspace
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+def operand(value: Value) -> Operand:
+    """A value as an operand."""
+    return Operand(value, value.dtype, value.shape)
+
+
+def elementwise_launch(
+    expression: str,
+    operands: Sequence[Operand],
+    output: Operand,
+    scalars: Sequence[float] = (),
+) -> Launch:
+    """A launch of ``output = expression``.
+
+    Args:
+        expression: C++ over ``x0``, ``x1``, ``x2`` (the operands, float16 widened to float) and
+            ``a``, ``b`` (the scalars); its value is cast to the output's type.
+        operands: one to three; they broadcast to the output's shape.
+        output: may be one of the operands.
+        scalars: at most two, passed as float32.
+    """
+    space = collapse(output.shape, [item.shape for item in operands])
+    size = int(np.prod(output.shape, dtype=np.int64))
+    steps = [stride[-1] for stride in space.strides]
+    vector = 4 if space.rank == 1 or space.shape[-1] % 4 == 0 else 1
+    missing = 3 - len(operands)
+    types = [item.dtype for item in operands] + [output.dtype] * missing
+    a, b = (*scalars, 0.0, 0.0)[:2]
+    return Launch(
+        source=SOURCE,
+        entry="elementwise",
+        grid=(ceil_div(size, THREADS * vector), 1, 1),
+        block=(THREADS, 1, 1),
+        args=(
+            output.source,
+            *(item.source for item in operands),
+            *[None] * missing,
+            np.int64(size),
+            dims(*space.shape),
+            *(dims(*stride) for stride in space.strides),
+            *[dims()] * missing,
+            np.float32(a),
+            np.float32(b),
+        ),
+        macros=(
+            ("EXPRESSION", expression),
+            ("OUT_TYPE", c_type(output.dtype)),
+            *((f"TYPE{k}", c_type(dtype)) for k, dtype in enumerate(types)),
+            *((f"STEP{k}", str(step)) for k, step in enumerate(steps + [-1] * missing)),
+            ("RANK", str(space.rank)),
+            ("VECTOR", str(vector)),
+            ("INDEX", "unsigned" if size < 2**31 else "long long"),
+        ),
+    )
