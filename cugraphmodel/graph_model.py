@@ -201,7 +201,7 @@ class CudaGraphModel:
             for array, expected in zip(arrays, self.plan.inputs, strict=True):
                 check_dtype(array, expected.name, expected.dtype)
                 _check_shape(array, expected)
-            for view, array in zip(executable.inputs, arrays, strict=True):
+            for view, array in zip(executable.inputs, _apart(arrays, executable), strict=True):
                 view[...] = array.reshape(view.shape)
             elapsed_ms = 0.0
             if timed:
@@ -221,6 +221,17 @@ class CudaGraphModel:
                 f"{kind} index {position} is outside the graph's {count} {kind}s.", index=position
             )
         return position
+
+
+def _apart(arrays: list[Array], executable: Executable) -> list[Array]:
+    """The arrays, with copies of those that filling another input would change."""
+    if len(arrays) == 1:
+        return arrays
+    staging = executable.inputs
+    return [
+        array.copy() if any(np.may_share_memory(array, view) for view in staging) else array
+        for array in arrays
+    ]
 
 
 def ordered_inputs(inputs: Inputs, names: Sequence[str]) -> list[Array]:

@@ -23,6 +23,7 @@ from cugraphmodel.ops.spec import OpSpec, Unsupported, find
 __all__ = ["Traced", "trace"]
 
 Array = npt.NDArray[Any]
+MAX_TENSOR_BYTES = 2**40
 _KERNEL_DTYPES = frozenset(entry.numpy for entry in DTYPES)
 
 
@@ -122,13 +123,14 @@ class _Tracer:
         if self._fold_known(node):
             return None
         spec = find(node.domain, node.op_type, node.version)
-        folds = not node.domain and node.op_type in FOLDABLE and self._constant(node.inputs)
+        foldable = not node.domain and node.op_type in FOLDABLE
+        folds = foldable and self._constant(node.inputs)
+        if self.unknown.intersection(node.inputs) and (spec or foldable):
+            self.unknown.update(filter(None, node.outputs))
+            return None  # what it lacks is reported with the node that should have made it
         if spec is None and not folds:
             self._refuse(node, _no_kernel(node))
             return None
-        if self.unknown.intersection(node.inputs):
-            self.unknown.update(filter(None, node.outputs))
-            return None  # what it lacks is reported with the node that should have made it
         try:
             bound, types = self._infer(node, spec) if spec else (node, None)
             if not folds and types is not None:
@@ -154,6 +156,8 @@ class _Tracer:
         if extra:
             raise Unsupported(f"outputs {extra} are not supported.")
         for name, type_ in zip(node.outputs, types, strict=False):
+            if type_.num_bytes > MAX_TENSOR_BYTES:
+                raise Unsupported(f"its output {name!r} would be {type_}, over 1 TiB.")
             if name:
                 self.values[name] = Value(type_.dtype, type_.shape, name)
         return replace(node, outputs=node.outputs[: len(types)])
