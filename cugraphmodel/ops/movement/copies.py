@@ -1,0 +1,277 @@
+"""Operators that are strided copies: Transpose, Concat, Split, Slice, Expand, Tile, and kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cugraphmodel.ir import Node, TensorType, Value
+from cugraphmodel.ops.arguments import ints_of, normalize_axes, normalize_axis, required
+from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.movement.strided_copy import Copy, contiguous_strides, launch_copy
+from cugraphmodel.ops.spec import OpSpec, register, reject
+
+__all__: list[str] = []
+
+Values = Sequence[Value | None]
+
+
+def _permutation(node: Node, rank: int) -> list[int]:
+    given = node.attributes.get("perm")
+    permutation = [int(axis) for axis in given] if given is not None else [*range(rank)][::-1]
+    if sorted(permutation) != list(range(rank)):
+        raise reject(f"perm {permutation} is not a permutation of {rank} dimensions.")
+    return permutation
+
+
+def _infer_transpose(node: Node, inputs: Values) -> list[TensorType]:
+    data = required(inputs)
+    permutation = _permutation(node, len(data.shape))
+    return [TensorType(data.dtype, tuple(data.shape[axis] for axis in permutation))]
+
+
+def _lower_transpose(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data, output = required(inputs), required(outputs)
+    return _permuted_copy(data, output, data.shape, _permutation(node, len(data.shape)))
+
+
+def _permuted_copy(
+    source: Value, target: Value, source_shape: Sequence[int], permutation: Sequence[int]
+) -> list[Launch]:
+    """Launches of a transpose of ``source`` seen as ``source_shape``."""
+    strides = contiguous_strides(source_shape)
+    shape = tuple(source_shape[axis] for axis in permutation)
+    copy = Copy(shape, tuple(strides[axis] for axis in permutation), contiguous_strides(shape))
+    return launch_copy(source, target, copy)
+
+
+def _infer_concat(node: Node, inputs: Values) -> list[TensorType]:
+    parts = [required(inputs, position) for position in range(len(inputs))]
+    first = parts[0]
+    axis = normalize_axis(int(node.attributes["axis"]), len(first.shape))
+
+    def rest(part: Value) -> tuple[int, ...]:
+        return part.shape[:axis] + part.shape[axis + 1 :]
+
+    for part in parts:
+        if (
+            part.dtype != first.dtype
+            or len(part.shape) != len(first.shape)
+            or rest(part) != rest(first)
+        ):
+            raise reject(f"{part} cannot be joined to {first} along axis {axis}.")
+    size = sum(part.shape[axis] for part in parts)
+    shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
+    return [TensorType(first.dtype, shape)]
+
+
+def _lower_concat(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    output = required(outputs)
+    axis = normalize_axis(int(node.attributes["axis"]), len(output.shape))
+    strides = contiguous_strides(output.shape)
+    launches: list[Launch] = []
+    start = 0
+    for position in range(len(inputs)):
+        part = required(inputs, position)
+        copy = Copy(
+            part.shape, contiguous_strides(part.shape), strides, target_offset=start * strides[axis]
+        )
+        launches += launch_copy(part, output, copy)
+        start += part.shape[axis]
+    return launches
+
+
+def _split_sizes(node: Node, size: int) -> list[int]:
+    """Sizes of the parts: given, or equal ones of which the last may be smaller (opset 18)."""
+    given = ints_of(node, "split", 1)
+    count = len(node.outputs)
+    if given is not None:
+        if len(given) != count or sum(given) != size or min(given) < 0:
+            raise reject(f"Split sizes {given} do not make {count} outputs of a size {size}.")
+        return given
+    if node.version >= 18:
+        if int(node.attributes.get("num_outputs", 0)) != count:
+            raise reject(f"num_outputs differs from the node's {count} outputs.")
+        part = ceil_div(size, count)
+        return [max(0, min(part, size - part * index)) for index in range(count)]
+    if size % count:
+        raise reject(f"A dimension of {size} does not split into {count} equal parts.")
+    return [size // count] * count
+
+
+def _infer_split(node: Node, inputs: Values) -> list[TensorType]:
+    data = required(inputs)
+    axis = normalize_axis(int(node.attributes.get("axis", 0)), len(data.shape))
+    return [
+        TensorType(data.dtype, (*data.shape[:axis], size, *data.shape[axis + 1 :]))
+        for size in _split_sizes(node, data.shape[axis])
+    ]
+
+
+def _lower_split(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data = required(inputs)
+    axis = normalize_axis(int(node.attributes.get("axis", 0)), len(data.shape))
+    strides = contiguous_strides(data.shape)
+    launches: list[Launch] = []
+    start = 0
+    for output, size in zip(outputs, _split_sizes(node, data.shape[axis]), strict=True):
+        if output is not None:
+            target_strides = contiguous_strides(output.shape)
+            copy = Copy(output.shape, strides, target_strides, source_offset=start * strides[axis])
+            launches += launch_copy(data, output, copy)
+        start += size
+    return launches
+
+
+def _slices(node: Node, shape: Sequence[int]) -> list[range]:
+    """For every dimension the range of source coordinates, in output order."""
+    starts, ends = ints_of(node, "starts", 1), ints_of(node, "ends", 2)
+    if starts is None or ends is None:
+        raise reject("starts or ends is left out.")
+    axes = ints_of(node, "axes", 3)
+    steps = ints_of(node, "steps", 4)
+    axes = normalize_axes(list(range(len(starts))) if axes is None else axes, len(shape))
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise reject(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not match.")
+    if 0 in steps:
+        raise reject("A step of Slice is 0.")
+    ranges = [range(size) for size in shape]
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        ranges[axis] = range(*_clamped(start, end, step, shape[axis]))
+    return ranges
+
+
+def _clamped(start: int, end: int, step: int, size: int) -> tuple[int, int, int]:
+    """Bounds of a range over a dimension, as the Slice operator's text defines them.
+
+    A start before a dimension that is walked backwards means its first element; a Python slice is
+    empty there.
+    """
+    start += size if start < 0 else 0
+    end += size if end < 0 else 0
+    if step > 0:
+        return min(max(start, 0), size), min(max(end, 0), size), step
+    return min(max(start, 0), size - 1), min(max(end, -1), size - 1), step
+
+
+def _infer_slice(node: Node, inputs: Values) -> list[TensorType]:
+    data = required(inputs)
+    shape = tuple(len(coordinates) for coordinates in _slices(node, data.shape))
+    return [TensorType(data.dtype, shape)]
+
+
+def _lower_slice(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data, output = required(inputs), required(outputs)
+    strides = contiguous_strides(data.shape)
+    ranges = list(zip(_slices(node, data.shape), strides, strict=True))
+    copy = Copy(
+        output.shape,
+        tuple(coordinates.step * stride for coordinates, stride in ranges),
+        contiguous_strides(output.shape),
+        source_offset=sum(coordinates.start * stride for coordinates, stride in ranges),
+    )
+    return launch_copy(data, output, copy)
+
+
+def _infer_expand(node: Node, inputs: Values) -> list[TensorType]:
+    data = required(inputs)
+    wanted = ints_of(node, "shape", 1)
+    if wanted is None:
+        raise reject("The shape is left out.")
+    try:
+        shape = np.broadcast_shapes(data.shape, tuple(wanted))
+    except ValueError as error:
+        raise reject(f"{data} does not broadcast to {wanted}.") from error
+    return [TensorType(data.dtype, shape)]
+
+
+def _lower_expand(_node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data, output = required(inputs), required(outputs)
+    strides = contiguous_strides(data.shape)
+    kept = [0 if size == 1 else stride for size, stride in zip(data.shape, strides, strict=True)]
+    new = [0] * (len(output.shape) - len(data.shape))
+    copy = Copy(output.shape, (*new, *kept), contiguous_strides(output.shape))
+    return launch_copy(data, output, copy)
+
+
+def _infer_tile(node: Node, inputs: Values) -> list[TensorType]:
+    data = required(inputs)
+    repeats = ints_of(node, "repeats", 1)
+    if repeats is None or len(repeats) != len(data.shape) or min(repeats, default=0) < 0:
+        raise reject(f"repeats {repeats} does not give a count for every dimension of {data}.")
+    shape = tuple(size * times for size, times in zip(data.shape, repeats, strict=True))
+    return [TensorType(data.dtype, shape)]
+
+
+def _lower_tile(_node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    """The output seen as (repeat 0, size 0, repeat 1, size 1, ...)."""
+    data, output = required(inputs), required(outputs)
+    shape: list[int] = []
+    source_strides: list[int] = []
+    strides = contiguous_strides(data.shape)
+    for size, stride, out_size in zip(data.shape, strides, output.shape, strict=True):
+        shape += [out_size // size, size]
+        source_strides += [0, stride]
+    copy = Copy(tuple(shape), tuple(source_strides), contiguous_strides(shape))
+    return launch_copy(data, output, copy)
+
+
+def _block_size(node: Node, inputs: Values) -> tuple[Value, int]:
+    data, block = required(inputs), int(node.attributes["blocksize"])
+    if len(data.shape) != 4 or block < 1:
+        raise reject(f"{data} with a block size of {block}: (N, C, H, W) and 1 or more is needed.")
+    return data, block
+
+
+def _infer_depth_to_space(node: Node, inputs: Values) -> list[TensorType]:
+    data, block = _block_size(node, inputs)
+    batch, channels, height, width = data.shape
+    if channels % (block * block):
+        raise reject(f"{channels} channels are not a multiple of {block} * {block}.")
+    if node.attributes.get("mode", "DCR") not in ("DCR", "CRD"):
+        raise reject(f"mode {node.attributes['mode']!r} is neither 'DCR' nor 'CRD'.")
+    shape = (batch, channels // (block * block), height * block, width * block)
+    return [TensorType(data.dtype, shape)]
+
+
+def _lower_depth_to_space(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data, block = _block_size(node, inputs)
+    output = required(outputs)
+    batch, _, height, width = data.shape
+    depth = output.shape[1]
+    if node.attributes.get("mode", "DCR") == "DCR":
+        split, permutation = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        split, permutation = (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    return _permuted_copy(data, output, split, permutation)
+
+
+def _infer_space_to_depth(node: Node, inputs: Values) -> list[TensorType]:
+    data, block = _block_size(node, inputs)
+    batch, channels, height, width = data.shape
+    if height % block or width % block:
+        raise reject(f"{data} does not divide into blocks of {block} x {block}.")
+    shape = (batch, channels * block * block, height // block, width // block)
+    return [TensorType(data.dtype, shape)]
+
+
+def _lower_space_to_depth(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    data, block = _block_size(node, inputs)
+    output = required(outputs)
+    batch, channels, height, width = data.shape
+    split = (batch, channels, height // block, block, width // block, block)
+    return _permuted_copy(data, output, split, (0, 3, 5, 1, 2, 4))
+
+
+register(
+    OpSpec("Transpose", 1, _infer_transpose, _lower_transpose),
+    OpSpec("Concat", 4, _infer_concat, _lower_concat),
+    OpSpec("Split", 2, _infer_split, _lower_split, host_inputs=(1,)),
+    OpSpec("Slice", 1, _infer_slice, _lower_slice, host_inputs=(1, 2, 3, 4)),
+    OpSpec("Expand", 8, _infer_expand, _lower_expand, host_inputs=(1,)),
+    OpSpec("Tile", 6, _infer_tile, _lower_tile, host_inputs=(1,)),
+    OpSpec("DepthToSpace", 1, _infer_depth_to_space, _lower_depth_to_space),
+    OpSpec("SpaceToDepth", 1, _infer_space_to_depth, _lower_space_to_depth),
+)

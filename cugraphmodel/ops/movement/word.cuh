@@ -1,0 +1,7 @@
+// Elements are moved, not computed with, so a kernel sees them as words of 1 to 16 bytes.
+#pragma once
+
+struct alignas(16) Word16 {
+  unsigned long long low;
+  unsigned long long high;
+};
