@@ -1,0 +1,50 @@
+"""The ``cugraphmodel`` command: demo, run, inspect, env.
+
+Exit codes: 0 success, 1 the model or the run failed, 2 wrong usage, 130 interrupted. Results go to
+stdout, everything else to stderr; ``--json`` makes stdout one JSON object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from cugraphmodel.cli.parser import build_parser
+from cugraphmodel.errors import CuGraphModelError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code.
+
+    Args:
+        arguments: as after the program's name; None takes those of the process.
+
+    Raises:
+        SystemExit: from ``argparse``: 0 after ``--help`` and ``--version``, 2 for wrong usage.
+    """
+    options = build_parser().parse_args(arguments)
+    try:
+        command = importlib.import_module(f"cugraphmodel.cli.{options.module}")
+        command.execute(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except (CuGraphModelError, OSError) as error:
+        print(f"cugraphmodel: error: {_explain(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _explain(error: Exception) -> str:
+    """The error's text; the library speaks of keyword arguments where a shell user has options."""
+    if hasattr(error, "open_dimensions"):
+        return f"{error} Here: --batch N, --dim NAME=SIZE, --shape INPUT=SIZE,SIZE,..."
+    return str(error)

@@ -1,0 +1,88 @@
+"""Input arrays from files or random numbers, and output arrays to a file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.errors import CuGraphModelError
+
+__all__ = ["ArrayFileError", "UnnamedInputError", "random_array", "read_inputs", "write_outputs"]
+
+Array = npt.NDArray[Any]
+
+
+class ArrayFileError(CuGraphModelError, ValueError):
+    """A file is not a NumPy array that can be read."""
+
+
+class UnnamedInputError(CuGraphModelError, ValueError):
+    """An array that belongs to no input, or an input that got no array or two."""
+
+
+def read_inputs(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
+    """Arrays by input name.
+
+    Args:
+        arguments: ``NAME=FILE.npy``, or ``FILE.npy`` for the next input without an array.
+        names: the model's inputs, in the file's order.
+
+    Raises:
+        ArrayFileError: a file is missing or not an ``.npy`` file.
+        UnnamedInputError: more files than inputs, or two for one input.
+    """
+    arrays: dict[str, Array] = {}
+    for argument in arguments:
+        name, path = _split(argument, names)
+        if name is None:
+            name = next((name for name in names if name not in arrays), None)
+        if name is None:
+            raise UnnamedInputError(f"--input {argument}: the model's inputs are {list(names)}.")
+        if name in arrays:
+            raise UnnamedInputError(f"--input {argument}: {name!r} has an array already.")
+        arrays[name] = _read_array(path)
+    return arrays
+
+
+def _split(argument: str, names: Sequence[str]) -> tuple[str | None, Path]:
+    """The name, if the argument has one, and the path. A name may hold ``=``."""
+    for name in names:
+        if argument.startswith(f"{name}="):
+            return name, Path(argument.removeprefix(f"{name}="))
+    if "=" in argument and not Path(argument).exists():
+        name = argument.split("=", 1)[0]
+        raise UnnamedInputError(f"--input {argument}: no input is named {name!r}; {list(names)}.")
+    return None, Path(argument)
+
+
+def _read_array(path: Path) -> Array:
+    try:
+        with path.open("rb") as file:
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
+    except OSError as error:
+        raise ArrayFileError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    except (ValueError, EOFError) as error:
+        raise ArrayFileError(
+            f"{str(path)!r} is not an array file as numpy.save writes it (.npy): {error}"
+        ) from error
+    return array
+
+
+def random_array(rng: np.random.Generator, dtype: np.dtype, shape: Sequence[int]) -> Array:
+    """Normal floats; 0 and 1 for integers and bool, which also suits masks and indices."""
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    return rng.integers(0, 2, shape).astype(dtype)
+
+
+def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
+    """Write an ``.npz`` file. Unlike ``numpy.savez`` this takes any name, also ``file``."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)

@@ -1,0 +1,147 @@
+"""What the command line accepts. Imports nothing heavy, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import cugraphmodel
+
+__all__ = ["build_parser"]
+
+_EXAMPLES = """\
+examples:
+  cugraphmodel demo
+  cugraphmodel run model.onnx --random 0 --batch 8 --output answers.npz
+  cugraphmodel run model.onnx --input tokens=tokens.npy --input mask=mask.npy
+  cugraphmodel inspect model.onnx --dim sequence=128
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser; its result has ``module``, the name of the command's module in this package."""
+    parser = argparse.ArgumentParser(
+        prog="cugraphmodel",
+        description="Run ONNX models as one CUDA-graph launch.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"cugraphmodel {cugraphmodel.__version__}"
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_demo(commands)
+    _add_run(commands)
+    _add_inspect(commands)
+    _add_env(commands)
+    return parser
+
+
+def _add_demo(commands: Any) -> None:
+    demo = _command(commands, "demo", "demo", "classify held-out handwritten digits")
+    demo.add_argument("--batch", type=_size, default=64, metavar="N", help="images per launch (64)")
+    _add_device(demo)
+
+
+def _add_run(commands: Any) -> None:
+    run = _command(commands, "run", "run", "run a model on arrays from files, or on random ones")
+    run.add_argument("model", help="path of an ONNX file")
+    run.add_argument(
+        "--input",
+        dest="inputs",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE.npy",
+        help="array for an input; without NAME, for the next input in the file's order",
+    )
+    run.add_argument(
+        "--random",
+        type=int,
+        metavar="SEED",
+        help="make up the inputs that --input leaves: normal floats, integers 0 and 1",
+    )
+    run.add_argument("--output", metavar="FILE.npz", help="write the outputs there, by value name")
+    _add_binding(run)
+    _add_device(run)
+
+
+def _add_inspect(commands: Any) -> None:
+    inspect = _command(
+        commands, "inspect", "inspection", "list a model's inputs, nodes, plan and memory"
+    )
+    inspect.add_argument("model", help="path of an ONNX file")
+    inspect.add_argument("--plan", action="store_true", help="list every kernel launch as well")
+    _add_binding(inspect)
+
+
+def _add_env(commands: Any) -> None:
+    _command(commands, "env", "environment", "print what a bug report needs")
+
+
+def _command(commands: Any, name: str, module: str, help_text: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
+    )
+    command.set_defaults(module=module)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    return command
+
+
+def _add_device(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--device", help="cpu, cuda or cuda:N; default: a GPU if there is one, else cpu"
+    )
+
+
+def _add_binding(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--batch", type=_size, metavar="N", help="size of open dimensions 0")
+    command.add_argument(
+        "--dim",
+        dest="dims",
+        action="append",
+        type=_named_size,
+        default=[],
+        metavar="NAME=SIZE",
+        help="size of a named open dimension",
+    )
+    command.add_argument(
+        "--shape",
+        dest="shapes",
+        action="append",
+        type=_named_shape,
+        default=[],
+        metavar="INPUT=SIZE,SIZE,...",
+        help="whole shape of an input",
+    )
+    command.add_argument(
+        "--output-node",
+        dest="output_nodes",
+        action="append",
+        type=_node,
+        metavar="NAME|INDEX",
+        help="give this node or value back instead of the model's outputs",
+    )
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _named_size(text: str) -> tuple[str, int]:
+    name, equals, size = text.rpartition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE")
+    return name, _size(size)
+
+
+def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = text.rpartition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not INPUT=SIZE,SIZE,...")
+    return name, tuple(_size(size) for size in sizes.split(",") if size)
+
+
+def _node(text: str) -> int | str:
+    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -1,0 +1,41 @@
+"""What the commands have in common when they tell of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cugraphmodel.executors import open_device
+from cugraphmodel.graph_model import CudaGraphModel
+
+__all__ = ["graph_facts", "graph_text", "in_units"]
+
+
+def in_units(num_bytes: int) -> str:
+    """Bytes for people: ``"150.6 KiB"``."""
+    size = float(num_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
+
+
+def graph_facts(graph: CudaGraphModel) -> dict[str, Any]:
+    """Device, kernels and bytes of a graph, ready for JSON."""
+    return {
+        "device": graph.device,
+        "device_description": open_device(graph.device).description,
+        "precision": graph.precision,
+        "num_kernels": graph.num_kernels,
+        **graph.memory,
+    }
+
+
+def graph_text(facts: dict[str, Any]) -> str:
+    """The same for people."""
+    return (
+        f"device    {facts['device']}: {facts['device_description']}\n"
+        f"graph     {facts['num_kernels']} kernels in one launch, {facts['precision']}\n"
+        f"memory    weights {in_units(facts['weight_bytes'])}, "
+        f"arena {in_units(facts['arena_bytes'])}, staging {in_units(facts['staging_bytes'])}"
+    )
