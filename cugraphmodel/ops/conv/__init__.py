@@ -1,0 +1,3 @@
+"""Convolutions: Conv, ConvTranspose."""
+
+from cugraphmodel.ops.conv import conv as conv

@@ -1,0 +1,139 @@
+#include "device.cuh"
+#include "activations.cuh"
+#include "gemm_tile.cuh"
+#include "window.cuh"
+
+// Convolution as a matrix product that never builds its right operand:
+//   rows     output channels of one group
+//   columns  output positions, those of all images in a row
+//   depth    (channel of the group, position in the window), as in the weights' memory
+// x [images, groups * channels, *input], weights [groups * filters, channels, *kernel],
+// y [images, groups * filters, *output], bias [groups * filters] or null.
+// One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
+
+typedef SCALAR Scalar;
+typedef gemm_tile::Accumulator Accumulator;
+
+constexpr int kThreads = gemm_tile::kThreads;
+constexpr int kDepthStep = kThreads / TILE_COLUMNS;
+static_assert(kThreads % TILE_COLUMNS == 0, "a thread loads one column of the right tile");
+
+struct ConvShape {
+  Window window;
+  int channels;
+  int filters;
+  int groups;
+  int images;
+};
+
+// One column of the right operand, walked down its depth without a division.
+struct Column {
+  const Scalar* image;  // first element of the group's channels in the column's image
+  int origin[3];        // input position of the window's first element; far outside if no column
+  int tap[3];
+  int channel;
+
+  CG_DEV Column(const Scalar* x, const ConvShape& shape, int group, long long column, int depth) {
+    const Window& w = shape.window;
+    const int outputs = w.output[0] * w.output[1] * w.output[2];
+    const long long inputs = (long long)w.input[0] * w.input[1] * w.input[2];
+    const int number = int(column / outputs);
+    const int position = int(column % outputs);
+    image = x + ((long long)number * shape.groups + group) * shape.channels * inputs;
+    const int out[3] = {position / w.output[2] / w.output[1],
+                        position / w.output[2] % w.output[1], position % w.output[2]};
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) origin[axis] = out[axis] * w.stride[axis] - w.pad[axis];
+    if (number >= shape.images) origin[2] = -(1 << 30);
+    tap[2] = depth % w.kernel[2];
+    tap[1] = depth / w.kernel[2] % w.kernel[1];
+    tap[0] = depth / w.kernel[2] / w.kernel[1] % w.kernel[0];
+    channel = depth / w.kernel[2] / w.kernel[1] / w.kernel[0];
+  }
+
+  CG_DEV Accumulator value(const ConvShape& shape) const {
+    const Window& w = shape.window;
+    const int at0 = origin[0] + tap[0] * w.dilation[0];
+    const int at1 = origin[1] + tap[1] * w.dilation[1];
+    const int at2 = origin[2] + tap[2] * w.dilation[2];
+    const bool inside = channel < shape.channels && unsigned(at0) < unsigned(w.input[0]) &&
+                        unsigned(at1) < unsigned(w.input[1]) &&
+                        unsigned(at2) < unsigned(w.input[2]);
+    if (!inside) return Accumulator(0);
+    const int row = (at0 * w.input[1] + at1) * w.input[2];
+    const long long plane = (long long)w.input[0] * w.input[1] * w.input[2];
+    return Accumulator(image[channel * plane + row + at2]);
+  }
+
+  CG_DEV void advance(const ConvShape& shape) {
+    const Window& w = shape.window;
+    tap[2] += kDepthStep;
+    while (tap[2] >= w.kernel[2]) {
+      tap[2] -= w.kernel[2];
+      if (++tap[1] < w.kernel[1]) continue;
+      tap[1] = 0;
+      if (++tap[0] < w.kernel[0]) continue;
+      tap[0] = 0;
+      ++channel;
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
+         const Scalar* __restrict__ bias, Scalar* __restrict__ y, ConvShape shape,
+         float activation_a, float activation_b) {
+  __shared__ Accumulator weights_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
+  __shared__ Accumulator x_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
+  const Window& w = shape.window;
+  const int thread = threadIdx.x;
+  const int outputs = w.output[0] * w.output[1] * w.output[2];
+  const int depth = shape.channels * w.kernel[0] * w.kernel[1] * w.kernel[2];
+  const int column_tiles = int(((long long)outputs * shape.images - 1) / TILE_COLUMNS) + 1;
+  const int row_tiles = (shape.filters - 1) / TILE_ROWS + 1;
+  const long long column0 = (long long)(blockIdx.x % column_tiles) * TILE_COLUMNS;
+  const int row0 = blockIdx.x / column_tiles % row_tiles * TILE_ROWS;
+  const int group = blockIdx.x / column_tiles / row_tiles;
+  weights += (long long)group * shape.filters * depth;
+
+  Column column(x, shape, group, column0 + thread % TILE_COLUMNS, thread / TILE_COLUMNS);
+  Accumulator sums[THREAD_ROWS][THREAD_COLUMNS];
+  gemm_tile::clear(sums);
+  for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
+#pragma unroll
+    for (int e = thread; e < TILE_ROWS * TILE_DEPTH; e += kThreads) {
+      const int r = e / TILE_DEPTH;
+      const int k = e % TILE_DEPTH;
+      const bool inside = row0 + r < shape.filters && depth0 + k < depth;
+      weights_tile[k][r] = inside ? Accumulator(weights[(long long)(row0 + r) * depth + depth0 + k])
+                                  : Accumulator(0);
+    }
+#pragma unroll
+    for (int k = thread / TILE_COLUMNS; k < TILE_DEPTH; k += kDepthStep) {
+      x_tile[k][thread % TILE_COLUMNS] = column.value(shape);
+      column.advance(shape);
+    }
+    __syncthreads();
+    gemm_tile::multiply(weights_tile, x_tile, thread, sums);
+    __syncthreads();
+  }
+
+#pragma unroll
+  for (int j = 0; j < THREAD_COLUMNS; ++j) {
+    const long long c = column0 + gemm_tile::column(thread, j);
+    const int image = int(c / outputs);
+    const int position = int(c % outputs);
+    if (image >= shape.images) continue;
+#pragma unroll
+    for (int i = 0; i < THREAD_ROWS; ++i) {
+      const int r = row0 + gemm_tile::row(thread, i);
+      if (r >= shape.filters) continue;
+      const long long filter = (long long)group * shape.filters + r;
+      Accumulator value = sums[i][j];
+      if (bias != nullptr) value += Accumulator(bias[filter]);
+      value = ACTIVATION(value, activation_a, activation_b);
+      y[((long long)image * shape.groups * shape.filters + filter) * outputs + position] =
+          Scalar(value);
+    }
+  }
+}

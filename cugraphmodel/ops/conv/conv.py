@@ -1,0 +1,110 @@
+"""Conv, and its form with an activation fused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cugraphmodel.dtypes import c_type
+from cugraphmodel.ir import Node, TensorType, Value
+from cugraphmodel.ops.arguments import optional, required
+from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.matmul.product import choose_tile
+from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.window import Window, output_window
+
+DTYPES = frozenset(np.dtype(name) for name in ("float32", "float64", "float16"))
+MAX_DIRECT_FILTERS = 4
+"""Up to so many output channels a group, a tile of the matrix product would be mostly empty."""
+
+
+def _operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
+    x, weights, bias = required(inputs, 0), required(inputs, 1), optional(inputs, 2)
+    if x.dtype not in DTYPES:
+        raise reject(
+            f"dtype {x.dtype} is not supported; use {', '.join(sorted(map(str, DTYPES)))}."
+        )
+    if any(other is not None and other.dtype != x.dtype for other in (weights, bias)):
+        raise reject("its input, weights and bias have different dtypes.")
+    return x, weights, bias
+
+
+def _window(node: Node, x: Value, weights: Value) -> Window:
+    if len(x.shape) < 3 or len(weights.shape) != len(x.shape):
+        raise reject(
+            f"an input of shape {x.shape} and weights of shape {weights.shape} do not fit."
+        )
+    kernel = weights.shape[2:]
+    if tuple(node.attributes.get("kernel_shape", kernel)) != kernel:
+        raise reject(
+            f"kernel_shape={list(node.attributes['kernel_shape'])}, but the weights have {kernel}."
+        )
+    return output_window(node.attributes, x.shape[2:], kernel)
+
+
+def infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+    """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
+    x, weights, bias = _operands(inputs)
+    window = _window(node, x, weights)
+    groups = node.attributes.get("group", 1)
+    if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
+        raise reject(
+            f"weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
+        )
+    if bias is not None and bias.shape != weights.shape[:1]:
+        raise reject(f"a bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
+    return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *window.output))]
+
+
+def lower_conv(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    """One launch."""
+    x, weights, bias = _operands(inputs)
+    y = required(outputs)
+    window = _window(node, x, weights)
+    images, groups = x.shape[0], node.attributes.get("group", 1)
+    filters, channels = weights.shape[0] // groups, weights.shape[1]
+    arguments = (
+        *(x, weights, bias, y),
+        window.struct(channels, filters, groups, images),
+        np.float32(node.attributes.get("activation_alpha", 0.0)),
+        np.float32(node.attributes.get("activation_beta", 0.0)),
+    )
+    macros = (
+        ("SCALAR", c_type(x.dtype)),
+        ("ACTIVATION", node.attributes.get("activation", "cg_act_none")),
+    )
+    if groups > 1 and filters <= MAX_DIRECT_FILTERS:
+        threads = min(256, 32 * ceil_div(window.num_outputs, 32))
+        blocks = ceil_div(window.num_outputs, threads) * images * weights.shape[0]
+        return [
+            Launch(
+                "ops/conv/conv_direct.cu",
+                "conv_direct",
+                (blocks, 1, 1),
+                (threads, 1, 1),
+                arguments,
+                macros,
+            )
+        ]
+    columns = window.num_outputs * images
+    tile = choose_tile(filters, columns, groups)
+    blocks = ceil_div(columns, tile.columns) * ceil_div(filters, tile.rows) * groups
+    return [
+        Launch(
+            "ops/conv/conv.cu",
+            "conv",
+            (blocks, 1, 1),
+            (tile.threads, 1, 1),
+            arguments,
+            (*macros, *tile.macros),
+        )
+    ]
+
+
+register(
+    OpSpec("Conv", 1, infer_conv, lower_conv),
+    OpSpec("FusedConv", 1, infer_conv, lower_conv, domain="cugraphmodel"),
+)

@@ -1,0 +1,3 @@
+"""Matrix products: MatMul, Gemm."""
+
+from cugraphmodel.ops.matmul import matmul as matmul

@@ -1,0 +1,84 @@
+#include "device.cuh"
+#include "activations.cuh"
+#include "gemm_tile.cuh"
+
+// y[b] = ACTIVATION(alpha * left[b] @ right[b] + beta * bias)
+//   left   [rows, depth], or [depth, rows] if TRANSPOSE_LEFT
+//   right  [depth, columns], or [columns, depth] if TRANSPOSE_RIGHT
+//   bias   any strides over rows and columns, zero where it is broadcast; may be null
+//   y      [batch, rows, columns]
+// One block makes one tile of one batch; blockIdx.x counts column tiles, then row tiles, then batches.
+// The batch axes are batch_shape[0:batch_rank], with strides in elements that are zero where an operand
+// is broadcast.
+
+typedef SCALAR Scalar;
+typedef gemm_tile::Accumulator Accumulator;
+
+extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads)
+    gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
+         const Scalar* __restrict__ bias, Scalar* __restrict__ y, int rows, int columns, int depth,
+         int batch_rank, Dims batch_shape, Dims left_strides, Dims right_strides,
+         long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
+         float activation_a, float activation_b) {
+  __shared__ Accumulator left_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
+  __shared__ Accumulator right_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
+  const int thread = threadIdx.x;
+  const int column_tiles = (columns - 1) / TILE_COLUMNS + 1;
+  const int row_tiles = (rows - 1) / TILE_ROWS + 1;
+  const int column0 = blockIdx.x % column_tiles * TILE_COLUMNS;
+  const int row0 = blockIdx.x / column_tiles % row_tiles * TILE_ROWS;
+  const int batch = blockIdx.x / column_tiles / row_tiles;
+  int rest = batch;
+#pragma unroll
+  for (int axis = 7; axis >= 0; --axis) {
+    if (axis >= batch_rank) continue;
+    const int size = int(batch_shape.v[axis]);
+    left += rest % size * left_strides.v[axis];
+    right += rest % size * right_strides.v[axis];
+    rest /= size;
+  }
+  y += (long long)batch * rows * columns;
+
+  Accumulator sums[THREAD_ROWS][THREAD_COLUMNS];
+  gemm_tile::clear(sums);
+  for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
+#pragma unroll
+    for (int e = thread; e < TILE_ROWS * TILE_DEPTH; e += gemm_tile::kThreads) {
+      const int r = TRANSPOSE_LEFT ? e % TILE_ROWS : e / TILE_DEPTH;
+      const int k = TRANSPOSE_LEFT ? e / TILE_ROWS : e % TILE_DEPTH;
+      const bool inside = row0 + r < rows && depth0 + k < depth;
+      const long long offset = TRANSPOSE_LEFT ? (long long)(depth0 + k) * rows + row0 + r
+                                              : (long long)(row0 + r) * depth + depth0 + k;
+      left_tile[k][r] = inside ? Accumulator(left[offset]) : Accumulator(0);
+    }
+#pragma unroll
+    for (int e = thread; e < TILE_COLUMNS * TILE_DEPTH; e += gemm_tile::kThreads) {
+      const int c = TRANSPOSE_RIGHT ? e / TILE_DEPTH : e % TILE_COLUMNS;
+      const int k = TRANSPOSE_RIGHT ? e % TILE_DEPTH : e / TILE_COLUMNS;
+      const bool inside = column0 + c < columns && depth0 + k < depth;
+      const long long offset = TRANSPOSE_RIGHT ? (long long)(column0 + c) * depth + depth0 + k
+                                               : (long long)(depth0 + k) * columns + column0 + c;
+      right_tile[k][c] = inside ? Accumulator(right[offset]) : Accumulator(0);
+    }
+    __syncthreads();
+    gemm_tile::multiply(left_tile, right_tile, thread, sums);
+    __syncthreads();
+  }
+
+#pragma unroll
+  for (int i = 0; i < THREAD_ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < THREAD_COLUMNS; ++j) {
+      const int r = row0 + gemm_tile::row(thread, i);
+      const int c = column0 + gemm_tile::column(thread, j);
+      if (r >= rows || c >= columns) continue;
+      Accumulator value = Accumulator(alpha) * sums[i][j];
+      if (bias != nullptr) {
+        const Scalar term = bias[r * bias_row_stride + c * bias_column_stride];
+        value = cg_fma(Accumulator(beta), Accumulator(term), value);
+      }
+      value = ACTIVATION(value, activation_a, activation_b);
+      y[(long long)r * columns + c] = Scalar(value);
+    }
+  }
+}

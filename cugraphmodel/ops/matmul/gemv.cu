@@ -1,0 +1,146 @@
+#include "device.cuh"
+#include "activations.cuh"
+
+// The product of gemm.cu for few rows (NUM_ROWS), where time goes into reading `right` once.
+//   left   element (r, k) of a batch at r * left_row_stride + k * left_depth_stride
+// gemv_dot     right is [columns, depth]: a warp makes one column, its lanes share the depth
+// gemv_column  right is [depth, columns]: a lane makes one column, NUM_SLICES warps share the depth
+// VECTOR is 4 where depth is a multiple of 4, else 1. blockIdx.x counts groups of columns, then batches.
+
+typedef SCALAR Scalar;
+typedef Acc<Scalar>::type Accumulator;
+
+constexpr int kWarpsPerBlock = 4;
+
+struct Operands {
+  const Scalar* left;
+  const Scalar* right;
+};
+
+CG_DEV Operands of_batch(Operands base, int batch, int batch_rank, const Dims& batch_shape,
+                         const Dims& left_strides, const Dims& right_strides) {
+#pragma unroll
+  for (int axis = 7; axis >= 0; --axis) {
+    if (axis >= batch_rank) continue;
+    const int size = int(batch_shape.v[axis]);
+    base.left += batch % size * left_strides.v[axis];
+    base.right += batch % size * right_strides.v[axis];
+    batch /= size;
+  }
+  return base;
+}
+
+struct Epilogue {
+  const Scalar* bias;
+  long long bias_row_stride;
+  long long bias_column_stride;
+  float alpha;
+  float beta;
+  float activation_a;
+  float activation_b;
+
+  CG_DEV Scalar operator()(Accumulator sum, int row, int column) const {
+    Accumulator value = Accumulator(alpha) * sum;
+    if (bias != nullptr) {
+      const Scalar term = bias[row * bias_row_stride + column * bias_column_stride];
+      value = cg_fma(Accumulator(beta), Accumulator(term), value);
+    }
+    return Scalar(ACTIVATION(value, activation_a, activation_b));
+  }
+};
+
+// VECTOR neighbouring elements, 4 in one access.
+CG_DEV void load(const Scalar* from, Scalar (&to)[VECTOR]) {
+#if VECTOR == 4
+  const Pack4<Scalar> pack = cg_load4(from);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) to[i] = pack.v[i];
+#else
+  to[0] = *from;
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
+    gemv_dot(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
+             const Scalar* __restrict__ bias, Scalar* __restrict__ y, int columns, int depth,
+             long long left_row_stride, long long left_depth_stride, int batch_rank,
+             Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
+             long long bias_column_stride, float alpha, float beta, float activation_a,
+             float activation_b) {
+  const int lane = threadIdx.x % 32;
+  const int groups = (columns - 1) / kWarpsPerBlock + 1;
+  const int batch = blockIdx.x / groups;
+  const int column = blockIdx.x % groups * kWarpsPerBlock + threadIdx.x / 32;
+  const Operands mine =
+      of_batch({left, right}, batch, batch_rank, batch_shape, left_strides, right_strides);
+  const Scalar* weights = mine.right + (long long)column * depth;
+
+  Accumulator sums[NUM_ROWS];
+#pragma unroll
+  for (int r = 0; r < NUM_ROWS; ++r) sums[r] = Accumulator(0);
+  if (column < columns) {
+    for (int k = lane * VECTOR; k < depth; k += 32 * VECTOR) {
+      Scalar weight[VECTOR];
+      load(weights + k, weight);
+#pragma unroll
+      for (int r = 0; r < NUM_ROWS; ++r) {
+        const Scalar* row = mine.left + r * left_row_stride + k * left_depth_stride;
+#pragma unroll
+        for (int i = 0; i < VECTOR; ++i) {
+          sums[r] = cg_fma(Accumulator(row[i * left_depth_stride]), Accumulator(weight[i]), sums[r]);
+        }
+      }
+    }
+  }
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
+                           activation_a, activation_b};
+#pragma unroll
+  for (int r = 0; r < NUM_ROWS; ++r) {
+    const Accumulator sum = cg_warp_sum(sums[r]);
+    if (lane == 0 && column < columns) {
+      y[((long long)batch * NUM_ROWS + r) * columns + column] = finish(sum, r, column);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * NUM_SLICES)
+    gemv_column(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
+                const Scalar* __restrict__ bias, Scalar* __restrict__ y, int columns, int depth,
+                long long left_row_stride, long long left_depth_stride, int batch_rank,
+                Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
+                long long bias_column_stride, float alpha, float beta, float activation_a,
+                float activation_b) {
+  __shared__ Accumulator partial[NUM_ROWS][NUM_SLICES][32];
+  const int lane = threadIdx.x % 32;
+  const int slice = threadIdx.x / 32;
+  const int groups = (columns - 1) / 32 + 1;
+  const int batch = blockIdx.x / groups;
+  const int column = blockIdx.x % groups * 32 + lane;
+  const Operands mine =
+      of_batch({left, right}, batch, batch_rank, batch_shape, left_strides, right_strides);
+
+  Accumulator sums[NUM_ROWS];
+#pragma unroll
+  for (int r = 0; r < NUM_ROWS; ++r) sums[r] = Accumulator(0);
+  if (column < columns) {
+#pragma unroll 8
+    for (int k = slice; k < depth; k += NUM_SLICES) {
+      const Accumulator weight = Accumulator(mine.right[(long long)k * columns + column]);
+#pragma unroll
+      for (int r = 0; r < NUM_ROWS; ++r) {
+        const Scalar element = mine.left[r * left_row_stride + k * left_depth_stride];
+        sums[r] = cg_fma(Accumulator(element), weight, sums[r]);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < NUM_ROWS; ++r) partial[r][slice][lane] = sums[r];
+  __syncthreads();
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
+                           activation_a, activation_b};
+  if (slice < NUM_ROWS && column < columns) {
+    Accumulator sum = partial[slice][0][lane];
+    for (int s = 1; s < NUM_SLICES; ++s) sum += partial[slice][s][lane];
+    y[((long long)batch * NUM_ROWS + slice) * columns + column] = finish(sum, slice, column);
+  }
+}

@@ -1,0 +1,139 @@
+"""MatMul and Gemm, and their forms with bias and activation fused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cugraphmodel.ir import Node, TensorType, Value
+from cugraphmodel.ops.arguments import optional, required
+from cugraphmodel.ops.launch import Launch
+from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
+from cugraphmodel.ops.spec import OpSpec, register, reject
+
+DTYPES = frozenset(
+    np.dtype(name)
+    for name in ("float32", "float64", "float16", "int32", "int64", "uint32", "uint64")
+)
+
+
+def _check_dtypes(*tensors: Value | None) -> None:
+    """All operands have one dtype, and there are kernels for it."""
+    present = [tensor for tensor in tensors if tensor is not None]
+    dtype = present[0].dtype
+    if dtype not in DTYPES:
+        raise reject(f"dtype {dtype} is not supported; use {', '.join(sorted(map(str, DTYPES)))}.")
+    for tensor in present[1:]:
+        if tensor.dtype != dtype:
+            raise reject(f"its operands have different dtypes, {dtype} and {tensor.dtype}.")
+
+
+def _operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
+    return required(inputs, 0), required(inputs, 1), optional(inputs, 2)
+
+
+def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes with a 1-D left operand as one row and a 1-D right one as one column."""
+    if not left.shape or not right.shape:
+        raise reject(f"MatMul takes no scalars; got shapes {left.shape} and {right.shape}.")
+    left_shape = left.shape if len(left.shape) > 1 else (1, *left.shape)
+    right_shape = right.shape if len(right.shape) > 1 else (*right.shape, 1)
+    if left_shape[-1] != right_shape[-2]:
+        raise reject(f"shapes {left.shape} and {right.shape} do not fit a matrix product.")
+    return left_shape, right_shape
+
+
+def _batch_shape(left: Value, right: Value) -> tuple[int, ...]:
+    left_shape, right_shape = _matrix_shapes(left, right)
+    try:
+        return np.broadcast_shapes(left_shape[:-2], right_shape[:-2])
+    except ValueError:
+        raise reject(
+            f"the batch axes of {left.shape} and {right.shape} do not broadcast."
+        ) from None
+
+
+def infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+    """Shape of ``numpy.matmul``; a fused node's third input is a bias over the columns."""
+    left, right, bias = _operands(inputs)
+    _check_dtypes(left, right, bias)
+    left_shape, right_shape = _matrix_shapes(left, right)
+    batch_shape = _batch_shape(left, right)
+    Product.of_batches(left_shape, right_shape, batch_shape)  # refuses what no kernel covers
+    rows = left_shape[-2:-1] if len(left.shape) > 1 else ()
+    columns = right_shape[-1:] if len(right.shape) > 1 else ()
+    if bias is not None and bias.shape != right_shape[-1:]:
+        raise reject(f"a bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
+    return [TensorType(left.dtype, (*batch_shape, *rows, *columns))]
+
+
+def lower_matmul(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    """One launch."""
+    left, right, bias = _operands(inputs)
+    y = required(outputs)
+    left_shape, right_shape = _matrix_shapes(left, right)
+    product = Product.of_batches(left_shape, right_shape, _batch_shape(left, right))
+    epilogue = Epilogue(bias, (0, 1)).with_activation_of(node.attributes)
+    return [launch_product(product, left, right, y, epilogue)]
+
+
+def _gemm_product(node: Node, left: Value, right: Value) -> Product:
+    if len(left.shape) != 2 or len(right.shape) != 2:
+        raise reject(f"Gemm takes matrices; got shapes {left.shape} and {right.shape}.")
+    transpose_left = bool(node.attributes.get("transA", 0))
+    transpose_right = bool(node.attributes.get("transB", 0))
+    rows, depth = left.shape[::-1] if transpose_left else left.shape
+    depth_of_right, columns = right.shape[::-1] if transpose_right else right.shape
+    if depth != depth_of_right:
+        raise reject(
+            f"shapes {left.shape} and {right.shape} do not fit a matrix product with "
+            f"transA={int(transpose_left)}, transB={int(transpose_right)}."
+        )
+    return Product(
+        rows, columns, depth, transpose_left=transpose_left, transpose_right=transpose_right
+    )
+
+
+def infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+    """[rows, columns]; C must broadcast to it."""
+    left, right, bias = _operands(inputs)
+    _check_dtypes(left, right, bias)
+    product = _gemm_product(node, left, right)
+    shape = (product.rows, product.columns)
+    if bias is not None:
+        padded = (1,) * (2 - len(bias.shape)) + bias.shape
+        if len(padded) > 2 or any(
+            size not in (1, full) for size, full in zip(padded, shape, strict=True)
+        ):
+            raise reject(f"C of shape {bias.shape} does not broadcast to {shape}.")
+    alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
+    if left.dtype.kind != "f" and (alpha != 1 or beta not in (0, 1)):
+        raise reject(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
+    return [TensorType(left.dtype, shape)]
+
+
+def lower_gemm(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    """One launch. With ``beta`` 0, C is not read, as in the BLAS."""
+    left, right, bias = _operands(inputs)
+    y = required(outputs)
+    alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
+    strides = (0, 0)
+    if bias is not None:
+        rows, columns = (1,) * (2 - len(bias.shape)) + bias.shape
+        strides = (columns if rows > 1 else 0, 1 if columns > 1 else 0)
+    epilogue = Epilogue(bias if beta else None, strides, alpha, beta)
+    epilogue = epilogue.with_activation_of(node.attributes)
+    return [launch_product(_gemm_product(node, left, right), left, right, y, epilogue)]
+
+
+register(
+    OpSpec("MatMul", 1, infer_matmul, lower_matmul),
+    OpSpec("FusedMatMul", 1, infer_matmul, lower_matmul, domain="cugraphmodel"),
+    OpSpec("Gemm", 7, infer_gemm, lower_gemm),
+    OpSpec("FusedGemm", 1, infer_gemm, lower_gemm, domain="cugraphmodel"),
+)

@@ -1,0 +1,4 @@
+"""Pools: MaxPool, AveragePool, LpPool and the global ones."""
+
+from cugraphmodel.ops.pool import global_pool as global_pool
+from cugraphmodel.ops.pool import pool as pool

@@ -1,0 +1,130 @@
+"""Windows that slide over spatial axes: the arithmetic that convolutions and pools share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.ops.spec import reject
+
+__all__ = ["MAX_SPATIAL_AXES", "Window", "output_window"]
+
+MAX_SPATIAL_AXES = 3
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where a window stands for each output, one number per spatial axis in every attribute.
+
+    Output ``o`` reads inputs ``o * stride - pad + k * dilation`` for ``0 <= k < kernel``; those
+    outside ``[0, input)`` are padding.
+    """
+
+    input: tuple[int, ...]
+    kernel: tuple[int, ...]
+    output: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+    pads_end: tuple[int, ...]
+
+    @property
+    def num_inputs(self) -> int:
+        """Input positions of one channel."""
+        return math.prod(self.input)
+
+    @property
+    def num_outputs(self) -> int:
+        """Output positions of one channel."""
+        return math.prod(self.output)
+
+    @property
+    def num_taps(self) -> int:
+        """Positions in the window."""
+        return math.prod(self.kernel)
+
+    def struct(self, *more: int) -> npt.NDArray[np.int32]:
+        """``struct Window`` of ``window.cuh``, with three axes, followed by more integers."""
+        fill = MAX_SPATIAL_AXES - len(self.input)
+        fields = (
+            (self.input, 1),
+            (self.kernel, 1),
+            (self.output, 1),
+            (self.strides, 1),
+            (self.dilations, 1),
+            (self.pads, 0),
+            (self.pads_end, 0),
+        )
+        numbers = [size for field, one in fields for size in (*[one] * fill, *field)]
+        return np.array([*numbers, *more], np.int32)
+
+
+def output_window(
+    attributes: Mapping[str, Any], spatial: Sequence[int], kernel: Sequence[int]
+) -> Window:
+    """The window of a Conv or pool node over an input of the given spatial shape.
+
+    Reads ``strides``, ``dilations``, ``pads``, ``auto_pad`` and ``ceil_mode`` as the ONNX operator
+    list defines them.
+    """
+    rank = len(spatial)
+    if not 1 <= rank <= MAX_SPATIAL_AXES:
+        raise reject(f"it has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
+    kernel = _numbers("kernel_shape", kernel, rank, least=1)
+    strides = _numbers("strides", attributes.get("strides", [1] * rank), rank, least=1)
+    dilations = _numbers("dilations", attributes.get("dilations", [1] * rank), rank, least=1)
+    extent = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+    auto_pad = attributes.get("auto_pad", "NOTSET")
+    pads = [0] * (2 * rank)
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        output = tuple(-(-size // stride) for size, stride in zip(spatial, strides, strict=True))
+        for axis in range(rank):
+            total = (output[axis] - 1) * strides[axis] + extent[axis] - spatial[axis]
+            less, more = max(total, 0) // 2, -(-max(total, 0) // 2)
+            upper = auto_pad == "SAME_UPPER"
+            pads[axis], pads[axis + rank] = (less, more) if upper else (more, less)
+    elif auto_pad in ("NOTSET", "VALID", ""):
+        if auto_pad != "VALID":
+            pads = list(_numbers("pads", attributes.get("pads", pads), 2 * rank, least=0))
+        ceil_mode = bool(attributes.get("ceil_mode", 0))
+        output = tuple(
+            _num_windows(
+                spatial[axis], pads[axis], pads[axis + rank], extent[axis], strides[axis], ceil_mode
+            )
+            for axis in range(rank)
+        )
+    else:
+        raise reject(f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID.")
+    begin, end = tuple(pads[:rank]), tuple(pads[rank:])
+    window = Window(tuple(spatial), kernel, output, strides, dilations, begin, end)
+    reach = max(*strides, *pads, *extent) + max(*spatial, *output)
+    if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**31:
+        raise reject("one channel of it, or the reach of its window, is 2^31 or more elements.")
+    return window
+
+
+def _numbers(name: str, values: Sequence[int], count: int, least: int) -> tuple[int, ...]:
+    numbers = tuple(int(value) for value in values)
+    if len(numbers) != count or min(numbers) < least:
+        raise reject(f"{name}={list(numbers)} is not {count} numbers from {least} up.")
+    return numbers
+
+
+def _num_windows(
+    size: int, pad: int, pad_end: int, extent: int, stride: int, ceil_mode: bool
+) -> int:
+    """Windows along one axis. In ceil mode, one that starts in the end padding is dropped."""
+    room = size + pad + pad_end - extent
+    if room < 0:
+        raise reject(
+            f"a window of {extent} does not fit into {size} positions and {pad} + {pad_end} padding."
+        )
+    if not ceil_mode:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    return count - 1 if (count - 1) * stride >= size + pad else count
