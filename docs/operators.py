@@ -1,0 +1,67 @@
+"""Writes the table of supported operators into README.md.
+
+    python docs/operators.py          rewrite the table
+    python docs/operators.py --check  fail if it is not what the registry says
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import cugraphmodel.ops  # noqa: F401  (registers every operator)
+from cugraphmodel.front.fold import FOLDABLE
+from cugraphmodel.ops.spec import OpSpec, registered
+
+README = Path(__file__).parent.parent / "README.md"
+BEGIN = "<!-- operators: begin (python docs/operators.py) -->\n"
+END = "<!-- operators: end -->\n"
+OWN_DOMAIN = "cugraphmodel"  # what fusion passes make; never in a file
+# Questions about shapes and stored values are answered by cugraphmodel/front/trace.py.
+KNOWN_AT_CAPTURE = FOLDABLE | {"Constant", "Identity", "Shape", "Size"}
+
+
+def table() -> str:
+    """Markdown: one row a family, each operator with the opset it is taken from."""
+    families: dict[str, dict[str, int]] = defaultdict(dict)
+    for spec in registered():
+        if spec.domain == OWN_DOMAIN:
+            continue
+        name = f"{spec.domain}.{spec.op_type}" if spec.domain else spec.op_type
+        families[_family(spec)].setdefault(name, spec.since_version)
+    rows = ["| family | operators, each from its opset on |", "|---|---|"]
+    for family, operators in sorted(families.items()):
+        listed = ", ".join(f"{name} {version}" for name, version in sorted(operators.items()))
+        rows.append(f"| {family} | {listed} |")
+    run = {spec.op_type for spec in registered()}
+    folded = ", ".join(sorted(KNOWN_AT_CAPTURE - run))
+    rows.append(f"| only where the result is known at capture | {folded} |")
+    return "\n".join(rows) + "\n"
+
+
+def _family(spec: OpSpec) -> str:
+    return spec.infer.__module__.removeprefix("cugraphmodel.ops.").split(".")[0]
+
+
+def readme_with_table(text: str) -> str:
+    """The README with today's table between the two markers."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}{table()}{END}{after}"
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code: 1 if ``--check`` finds another table."""
+    text = README.read_text(encoding="utf-8")
+    wanted = readme_with_table(text)
+    if arguments == ["--check"]:
+        if text != wanted:
+            print("README.md lists other operators: python docs/operators.py", file=sys.stderr)
+        return int(text != wanted)
+    README.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
