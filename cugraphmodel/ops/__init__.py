@@ -1,5 +1,8 @@
 """Operators: one folder a family, each registered by the import below."""
 
+from cugraphmodel.ops import conv as conv
 from cugraphmodel.ops import elementwise as elementwise
+from cugraphmodel.ops import matmul as matmul
 from cugraphmodel.ops import movement as movement
+from cugraphmodel.ops import pool as pool
 from cugraphmodel.ops import views as views

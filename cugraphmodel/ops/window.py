@@ -122,7 +122,7 @@ def _num_windows(
     room = size + pad + pad_end - extent
     if room < 0:
         raise reject(
-            f"a window of {extent} does not fit into {size} positions and {pad} + {pad_end} padding."
+            f"a window of {extent} does not fit into {size} positions padded by {pad} + {pad_end}."
         )
     if not ceil_mode:
         return room // stride + 1
