@@ -130,7 +130,7 @@ class CudaGraphModel:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes held: weights (shared by the model's graphs), arena, staging."""
+        """Bytes held by weights (shared by the model's graphs), arena and staging."""
         return {
             "weight_bytes": self.plan.weight_bytes,
             "arena_bytes": self.plan.arena_bytes,
