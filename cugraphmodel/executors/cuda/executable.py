@@ -1,0 +1,218 @@
+"""A plan bound to memory of one GPU: ready to replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.arena import align
+from cugraphmodel.errors import CaptureError, DataIndexError
+from cugraphmodel.executors.cuda.capture import capture as capture_graph
+from cugraphmodel.executors.cuda.driver import record_event_in_capture
+from cugraphmodel.executors.cuda.memory import DeviceBlock, require_free, zeroed_pinned
+from cugraphmodel.executors.cuda.weights import CudaWeightStore, Weight
+from cugraphmodel.executors.cuda.work import (
+    ERROR_WORD_BYTES,
+    NO_ERROR,
+    Addresses,
+    Copy,
+    Work,
+    bind_launches,
+)
+from cugraphmodel.ir import Parameters, TensorType
+from cugraphmodel.ops.launch import Launch
+from cugraphmodel.plan import Plan
+
+if TYPE_CHECKING:
+    from cugraphmodel.executors.cuda.device import CudaDevice
+
+__all__ = ["CudaExecutable"]
+
+Array = npt.NDArray[Any]
+
+
+class CudaExecutable:
+    """A plan with its own stream, arena and staging memory. One caller at a time.
+
+    Attributes:
+        inputs: writable pinned arrays, one for each input of the plan; empty after :meth:`close`.
+        outputs: read-only views of pinned arrays, one for each output; likewise.
+    """
+
+    inputs: tuple[Array, ...] = ()
+    outputs: tuple[Array, ...] = ()
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        plan: Plan,
+        store: CudaWeightStore,
+        parameters: Parameters,
+        kernels: Mapping[Launch, Any],
+        *,
+        capture: bool,
+    ) -> None:
+        """Allocate, upload, warm up and capture. The device must be the current one."""
+        from cupy.cuda import Event, Stream
+
+        self._device = device
+        self._plan = plan
+        self._arena: DeviceBlock | None = None
+        self._weights: dict[str, Weight] = {}
+        self._error_word: Array = np.full(1, NO_ERROR, np.uint32)
+        self._work = Work((), (), (), 0)
+        self._graph: Any = None
+        self._timed_graph: Any = None
+        self._stream: Any = Stream(non_blocking=True)
+        self._events: tuple[Any, ...] = (Event(), Event()) if plan.steps else ()
+        try:
+            self._allocate(store, parameters)
+            self._bind(kernels)
+            self._work.warm_up(self._stream)
+            if capture:
+                self._capture()
+            self._stream.synchronize()
+        except BaseException:
+            with suppress(RuntimeError):  # after a fault on the device every call fails
+                self._stream.synchronize()
+            self._release()
+            raise
+
+    def replay(self) -> None:
+        """Copy in, run all steps, copy out, wait. Allocates nothing that outlives the call.
+
+        Raises:
+            DataIndexError: index data lay outside its tensor.
+            DeviceUnavailableError: this process was forked after the device was opened.
+        """
+        previous = self._device.enter()
+        try:
+            if self._graph is not None:
+                self._graph.launch(self._stream)
+            else:
+                self._work.issue(self._stream)
+            self._stream.synchronize()
+        finally:
+            self._device.leave(previous)
+        self._check_error_word()
+
+    def replay_timed(self) -> float:
+        """Like :meth:`replay`; milliseconds from the first kernel's start to the last one's end."""
+        from cupy.cuda import get_elapsed_time
+
+        if not self._events:
+            self.replay()
+            return 0.0
+        previous = self._device.enter()
+        try:
+            if self._timed_graph is not None:
+                self._timed_graph.launch(self._stream)
+            else:
+                self._work.issue(self._stream, self._record)
+            self._stream.synchronize()
+            elapsed_ms: float = get_elapsed_time(*self._events)
+        finally:
+            self._device.leave(previous)
+        self._check_error_word()
+        return elapsed_ms
+
+    def close(self) -> None:
+        """Free all memory but that under views still alive. May be called again.
+
+        In a process forked from the one that made it this does nothing: the memory is not its own.
+        """
+        if self._stream is None or not self._device.usable:
+            return
+        with self._device.current():
+            try:
+                self._stream.synchronize()
+            finally:
+                self._release()
+
+    def _release(self) -> None:
+        self._graph = self._timed_graph = self._stream = None
+        self._events = ()
+        self._work = Work((), (), (), 0)
+        self._error_word = np.full(1, NO_ERROR, np.uint32)
+        self.inputs = self.outputs = ()
+        self._weights = {}
+        if self._arena is not None:
+            self._arena.free()
+
+    def _allocate(self, store: CudaWeightStore, parameters: Parameters) -> None:
+        plan = self._plan
+        constants = list(plan.constants.values())
+        arena_bytes = plan.arena_bytes + (align(ERROR_WORD_BYTES) if plan.uses_error_word else 0)
+        require_free(arena_bytes + store.missing_bytes(constants))
+        self._arena = DeviceBlock(arena_bytes)
+        self._weights = store.acquire(constants, parameters, self._stream)
+        self.inputs = tuple(zeroed_pinned(value) for value in plan.inputs)
+        self.outputs = tuple(zeroed_pinned(value) for value in plan.outputs)
+        for output in self.outputs:
+            output.flags.writeable = False
+        if plan.uses_error_word:
+            self._error_word = zeroed_pinned(TensorType(np.dtype(np.uint32), (1,)))
+
+    def _bind(self, kernels: Mapping[Launch, Any]) -> None:
+        plan, arena = self._plan, self._arena
+        assert arena is not None  # _allocate came before
+        error_word = arena.address + plan.arena_bytes if plan.uses_error_word else 0
+        addresses = Addresses(
+            plan,
+            arena.address,
+            {key: weight.address for key, weight in self._weights.items()},
+            error_word,
+        )
+        copies_in = [
+            Copy(addresses.of_value(value.name), array.ctypes.data, array.nbytes)
+            for value, array in zip(plan.inputs, self.inputs, strict=True)
+        ]
+        copies_out = [
+            Copy(array.ctypes.data, addresses.of_value(value.name), array.nbytes)
+            for value, array in zip(plan.outputs, self.outputs, strict=True)
+        ]
+        if plan.uses_error_word:
+            copies_out.append(Copy(self._error_word.ctypes.data, error_word, ERROR_WORD_BYTES))
+        self._work = Work(
+            tuple(copy for copy in copies_in if copy.num_bytes > 0),
+            tuple(bind_launches(plan.steps, kernels, addresses)),
+            tuple(copy for copy in copies_out if copy.num_bytes > 0),
+            error_word,
+        )
+
+    def _capture(self) -> None:
+        """Capture the work twice: bare for :meth:`replay`, and with events around the kernels."""
+        stream = self._stream
+        try:
+            self._graph = capture_graph(stream, lambda: self._work.issue(stream))
+            self._graph.upload(stream)
+            if self._events:
+                self._timed_graph = capture_graph(
+                    stream, lambda: self._work.issue(stream, self._record_in_capture)
+                )
+                self._timed_graph.upload(stream)
+        except RuntimeError as error:
+            if isinstance(error, CaptureError):
+                raise
+            raise CaptureError(f"{self._device.name} cannot capture the graph: {error}.") from error
+
+    def _record(self, which: int) -> None:
+        self._events[which].record(self._stream)
+
+    def _record_in_capture(self, which: int) -> None:
+        record_event_in_capture(self._events[which].ptr, self._stream.ptr)
+
+    def _check_error_word(self) -> None:
+        code = int(self._error_word[0])
+        if code == NO_ERROR:
+            return
+        node = self._plan.steps[code].node
+        raise DataIndexError(
+            f"{node.label}: its index data has a value outside the tensor it indexes. The outputs "
+            "of this run are not valid; the graph stays usable.",
+            node=node,
+        )
