@@ -151,9 +151,7 @@ class CudaExecutable:
         self._arena = DeviceBlock(arena_bytes)
         self._weights = store.acquire(constants, parameters, self._stream)
         self.inputs = tuple(zeroed_pinned(value) for value in plan.inputs)
-        self.outputs = tuple(zeroed_pinned(value) for value in plan.outputs)
-        for output in self.outputs:
-            output.flags.writeable = False
+        self.outputs = tuple(_read_only(zeroed_pinned(value)) for value in plan.outputs)
         if plan.uses_error_word:
             self._error_word = zeroed_pinned(TensorType(np.dtype(np.uint32), (1,)))
 
@@ -216,3 +214,8 @@ class CudaExecutable:
             "of this run are not valid; the graph stays usable.",
             node=node,
         )
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
