@@ -17,14 +17,9 @@ exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
-autodoc_type_aliases = {
-    "Array": "numpy.ndarray",
-    "Inputs": "cugraphmodel.graph_model.Inputs",
-    "Progress": "cugraphmodel.executors.base.Progress",
-}
 # Names of other projects, which a build without a network cannot look up, and internal ones.
 nitpick_ignore_regex = [
     ("py:.*", r"(collections|np|npt|numpy|onnx|os|threading|types|typing)\..*"),
     ("py:.*", r"cugraphmodel\.(executors|front|graph_model|ir|plan)\..*"),
-    ("py:.*", r"(Array|Device|Executable|Inputs|Plan|Progress|SourceModel|optional)"),
+    ("py:.*", r"(Array|Device|Executable|Inputs|ModelSource|Plan|Progress|SourceModel|optional)"),
 ]
