@@ -1,0 +1,1 @@
+"""The promises of the public interface, each on every device."""

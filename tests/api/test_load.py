@@ -1,0 +1,175 @@
+"""Loading: what is taken, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.external_data_helper import convert_model_to_external_data
+
+import cugraphmodel
+from cugraphmodel.errors import DeviceUnavailableError, ModelLoadError, UnsupportedModelError
+from tests.api.builders import affine, affine_steps, build, normal, relu
+
+
+def test_a_path_a_string_bytes_and_a_proto_give_the_same(tmp_path: Path, device: str) -> None:
+    proto = affine()
+    path = tmp_path / "affine.onnx"
+    onnx.save(proto, str(path))
+    x = normal(3, 2, 4)
+    results = []
+    for source in (path, str(path), path.read_bytes(), proto):
+        with cugraphmodel.load(source, device=device).capture_graph(2) as graph:
+            results.append(graph.run([x])[0])
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+    np.testing.assert_allclose(results[0], affine_steps(x)[2], rtol=1e-5, atol=1e-6)
+
+
+def test_loading_leaves_the_proto_as_it_was() -> None:
+    proto = affine()
+    before = proto.SerializeToString()
+    cugraphmodel.load(proto, device="cpu").capture_graph(1).close()
+    assert proto.SerializeToString() == before
+
+
+def test_a_missing_file_is_the_error_python_has_for_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing\.onnx"):
+        cugraphmodel.load(tmp_path / "nothing.onnx", device="cpu")
+
+
+def test_a_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelLoadError, match="cannot be read"):
+        cugraphmodel.load(tmp_path, device="cpu")
+
+
+@pytest.mark.parametrize("source", [None, 7, [b""]])
+def test_other_things_are_type_errors(source: object) -> None:
+    with pytest.raises(TypeError, match=r"path, bytes or an onnx\.ModelProto"):
+        cugraphmodel.load(source, device="cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"not a model", b"PK\x03\x04" + bytes(100)])
+def test_other_bytes_are_no_model(data: bytes) -> None:
+    with pytest.raises(ModelLoadError):
+        cugraphmodel.load(data, device="cpu")
+
+
+def test_weights_in_another_file_are_found_beside_the_model(tmp_path: Path, device: str) -> None:
+    path = save_with_external_weights(tmp_path)
+    x = normal(3, 2, 4)
+    with cugraphmodel.load(path, device=device).capture_graph(2) as graph:
+        np.testing.assert_allclose(graph.run([x])[0], affine_steps(x)[2], rtol=1e-5, atol=1e-6)
+
+
+def test_bytes_whose_weights_lie_in_another_file_are_refused(tmp_path: Path) -> None:
+    data = save_with_external_weights(tmp_path).read_bytes()
+    with pytest.raises(ModelLoadError, match=r"another file.*from its path"):
+        cugraphmodel.load(data, device="cpu")
+
+
+def test_a_missing_weights_file_is_a_load_error(tmp_path: Path) -> None:
+    path = save_with_external_weights(tmp_path)
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(ModelLoadError, match="another file"):
+        cugraphmodel.load(path, device="cpu")
+
+
+def test_a_short_weights_file_is_a_load_error(tmp_path: Path) -> None:
+    path = save_with_external_weights(tmp_path)
+    weights = tmp_path / "weights.bin"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.raises(ModelLoadError):
+        cugraphmodel.load(path, device="cpu")
+
+
+@pytest.mark.parametrize("location", ["../weights.bin", "/etc/hostname"])
+def test_weights_outside_the_folder_are_not_read(tmp_path: Path, location: str) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    path = save_with_external_weights(folder)
+    (folder / "weights.bin").replace(tmp_path / "weights.bin")
+    proto = onnx.load(str(path), load_external_data=False)
+    for tensor in proto.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = location
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(ModelLoadError):
+        cugraphmodel.load(path, device="cpu")
+
+
+def save_with_external_weights(folder: Path) -> Path:
+    proto = affine()
+    convert_model_to_external_data(proto, location="weights.bin", size_threshold=0)
+    path = folder / "affine.onnx"
+    onnx.save(proto, str(path))
+    assert (folder / "weights.bin").stat().st_size == (12 + 3) * 4
+    return path
+
+
+def test_every_unsupported_node_is_listed_in_one_error() -> None:
+    proto = build(
+        "(float[N,4] x) => (float[N,4] y)",
+        "a = Relu(x) b = custom.Whirl(a) c = Relu(b) y = custom.Twirl(c)",
+    )
+    proto.opset_import.append(onnx.helper.make_opsetid("custom", 3))
+    proto.graph.node[1].name = "middle"
+    with pytest.raises(UnsupportedModelError) as caught:
+        cugraphmodel.load(proto, device="cpu").capture_graph(1)
+    text = str(caught.value)
+    assert "node 1 'middle' (custom.Whirl, opset 3)" in text
+    assert "node 3 (custom.Twirl, opset 3)" in text
+    assert len(caught.value.problems) == 2
+
+
+def test_a_device_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'tpu'.*'cuda'.*'cpu'"):
+        cugraphmodel.load(relu(), device="tpu")
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "cuda:-1", "cuda:x", "cpu:0", "CUDA", ""])
+def test_a_device_that_is_not_there_is_refused(device: str) -> None:
+    with pytest.raises((DeviceUnavailableError, ValueError), match=r"cuda|cpu"):
+        cugraphmodel.load(relu(), device=device)
+
+
+def test_the_device_that_was_chosen_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="cugraphmodel"):
+        first = cugraphmodel.load(relu())
+        again = cugraphmodel.load(relu())
+    told = [record for record in caplog.records if record.name.startswith("cugraphmodel")]
+    assert len(told) <= 1
+    assert first.device == again.device
+    assert first.device == "cpu" or first.device.startswith("cuda:")
+
+
+def test_a_loaded_model_tells_what_it_holds() -> None:
+    model = cugraphmodel.load(affine(), device="cpu")
+    assert [node.op_type for node in model.nodes] == ["MatMul", "Add", "Relu"]
+    assert [info.name for info in model.inputs] == ["x"]
+    assert [info.name for info in model.outputs] == ["y"]
+    assert {info.name: (info.shape, info.dtype) for info in model.params} == {
+        "w": ((4, 3), np.dtype(np.float32)),
+        "b": ((3,), np.dtype(np.float32)),
+    }
+
+
+def test_initializers_listed_as_inputs_are_parameters(device: str) -> None:
+    proto = build(
+        "(float[N,4] x, float[4,3] w, float[3] b) => (float[N,3] y)",
+        "p = MatMul(x, w) s = Add(p, b) y = Relu(s)",
+        ir_version=3,
+        w=normal(1, 4, 3),
+        b=normal(2, 3),
+    )
+    model = cugraphmodel.load(proto, device=device)
+    assert [info.name for info in model.inputs] == ["x"]
+    assert sorted(info.name for info in model.params) == ["b", "w"]
+    x = normal(3, 2, 4)
+    with model.capture_graph(2) as graph:
+        assert tuple(graph.input_names) == ("x",)
+        np.testing.assert_allclose(graph.run([x])[0], affine_steps(x)[2], rtol=1e-5, atol=1e-6)

@@ -1,0 +1,152 @@
+"""Parameters: what is known of them, and replacing them under captured graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import cugraphmodel
+from cugraphmodel.errors import DtypeError, ParameterError
+from tests.api.builders import Array, affine, build, convolution, normal, reshape_by_parameter
+
+
+def answer(model: onnx.ModelProto, x: Array, **changed: Array) -> Array:
+    """The model's first output by the ONNX reference, with some parameters replaced."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for tensor in copy.graph.initializer:
+        if tensor.name in changed:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(changed[tensor.name], tensor.name))
+    results: Any = ReferenceEvaluator(copy).run(None, {copy.graph.input[0].name: x})
+    first: Array = results[0]
+    return first
+
+
+def test_a_parameter_changes_every_graph_from_its_next_run_on(device: str) -> None:
+    proto, x, w = affine(), normal(3, 2, 4), normal(9, 4, 3)
+    model = cugraphmodel.load(proto, device=device)
+    with model.capture_graph(2) as first, model.capture_graph(2, ["product"]) as second:
+        np.testing.assert_allclose(first.run([x])[0], answer(proto, x), rtol=1e-5, atol=1e-6)
+        second.run([x])
+        model.load_param("w", w)
+        np.testing.assert_allclose(first.run([x])[0], answer(proto, x, w=w), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(second.run([x])[0], x @ w, rtol=1e-5, atol=1e-6)
+    with model.capture_graph(2) as later:
+        np.testing.assert_allclose(later.run([x])[0], answer(proto, x, w=w), rtol=1e-5, atol=1e-6)
+    right = answer(proto, x, w=w)
+    np.testing.assert_allclose(model.forward([x])[0], right, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["kernel", "bias", "scale", "shift", "mean", "variance"])
+def test_a_parameter_reaches_its_folded_copies(name: str, device: str) -> None:
+    proto, x = convolution(), normal(7, 1, 2, 5, 5)
+    model = cugraphmodel.load(proto, device=device)
+    old = next(info for info in model.params if info.name == name)
+    fresh = np.abs(normal(8, *(int(size or 0) for size in old.shape or ()))) + np.float32(0.25)
+    with model.capture_graph(1) as graph:
+        np.testing.assert_allclose(graph.run([x])[0], answer(proto, x), rtol=1e-4, atol=1e-5)
+        model.load_param(name, fresh)
+        right = answer(proto, x, **{name: fresh})
+        np.testing.assert_allclose(graph.run([x])[0], right, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t = Transpose<perm=[1,0]>(w) y = MatMul(x, t)",
+        "y = Gemm<transB=1>(x, w)",
+        "f = Reshape(w, flat) r = Reshape(f, square) t = Transpose(r) y = MatMul(x, t)",
+        "d = Add(w, w) t = Transpose(d) h = Mul(t, half) y = MatMul(x, h)",
+    ],
+)
+def test_a_parameter_reaches_its_derived_copies(body: str, device: str) -> None:
+    proto = build(
+        "(float[N,4] x) => (float[N,3] y)",
+        body,
+        w=normal(1, 3, 4),
+        flat=np.array([-1]),
+        square=np.array([3, 4]),
+        half=np.array(0.5, np.float32),
+    )
+    x, w = normal(3, 2, 4), normal(9, 3, 4)
+    model = cugraphmodel.load(proto, device=device)
+    with model.capture_graph(2) as graph:
+        graph.run([x])
+        model.load_param("w", w)
+        np.testing.assert_allclose(graph.run([x])[0], x @ w.T, rtol=1e-5, atol=1e-5)
+
+
+def test_a_parameter_that_is_an_output_is_given_anew(device: str) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    fresh = normal(9, 3)
+    with model.capture_graph(2, ["b"]) as graph:
+        model.load_param("b", fresh)
+        np.testing.assert_array_equal(graph.run([normal(3, 2, 4)])[0], fresh)
+
+
+def test_the_array_is_copied(device: str) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    fresh = normal(9, 3)
+    model.load_param("b", fresh[::-1])
+    kept = fresh[::-1].copy()
+    fresh[...] = 0
+    with model.capture_graph(2, ["b"]) as graph:
+        np.testing.assert_array_equal(graph.run([normal(3, 2, 4)])[0], kept)
+
+
+def test_a_parameter_that_decides_shapes_is_refused_while_a_graph_uses_it(device: str) -> None:
+    model = cugraphmodel.load(reshape_by_parameter(), device=device)
+    x = normal(1, 2, 6)
+    graph = model.capture_graph()
+    right = graph.run([x])[0]
+    with pytest.raises(ParameterError, match=r"'target' decided shapes of graph 1 of"):
+        model.load_param("target", np.array([4, 3]))
+    np.testing.assert_array_equal(graph.run([x])[0], right)
+    model.load_param("factor", np.array(3, np.float32))
+    np.testing.assert_array_equal(graph.run([x])[0], x.reshape(3, 4) * np.float32(3))
+    graph.close()
+    model.load_param("target", np.array([4, 3]))
+    with model.capture_graph() as other:
+        np.testing.assert_array_equal(other.run([x])[0], x.reshape(4, 3) * np.float32(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "error", "words"),
+    [
+        ("nothing", np.zeros(3, np.float32), ParameterError, ["'nothing'"]),
+        ("x", np.zeros((2, 4), np.float32), ParameterError, ["'x'"]),
+        ("b", np.zeros(4, np.float32), ParameterError, ["(3,)", "(4,)"]),
+        ("b", np.zeros((1, 3), np.float32), ParameterError, ["(3,)", "(1, 3)"]),
+        ("b", np.zeros(3), DtypeError, ["float32", "float64"]),
+        ("b", [0.0, 0.0, 0.0], TypeError, ["float32", "list"]),
+    ],
+)
+def test_a_wrong_parameter_is_refused_and_changes_nothing(
+    name: str, array: Any, error: type[Exception], words: list[str], device: str
+) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    x = normal(3, 2, 4)
+    with model.capture_graph(2) as graph:
+        right = graph.run([x])[0]
+        with pytest.raises(error) as caught:
+            model.load_param(name, array)
+        missing = [word for word in words if word not in str(caught.value)]
+        assert not missing, str(caught.value)
+        np.testing.assert_array_equal(graph.run([x])[0], right)
+
+
+def test_parameters_keep_the_files_names_and_dtypes() -> None:
+    proto = build(
+        "(float[N,4] x) => (float[N,4] y)",
+        "h = Cast<to=1>(factor) y = Mul(x, h)",
+        factor=np.array(0.5, np.float16),
+    )
+    model = cugraphmodel.load(proto, device="cpu")
+    (info,) = model.params
+    assert info.name == "factor"
+    assert info.shape == ()
+    assert info.dtype == np.float16

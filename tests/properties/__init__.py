@@ -1,0 +1,1 @@
+"""Properties that hold for every graph and every order of calls."""
