@@ -11,6 +11,7 @@
     ├── DeviceUnavailableError (RuntimeError)  the device is absent or cannot be used
     ├── CompilerNotFoundError (RuntimeError)   no C++ compiler for the CPU device
     ├── KernelCompileError (RuntimeError)      a kernel does not compile; carries source and log
+    ├── KernelError (RuntimeError)             a kernel was launched wrongly, or hung or trapped
     ├── DeviceMemoryError (MemoryError)        a graph needs more memory than the device has free
     ├── CaptureError (RuntimeError)            warm-up or capture failed; names the step
     ├── GraphClosedError (RuntimeError)        a graph was used after close()
@@ -36,6 +37,7 @@ __all__ = [
     "DtypeError",
     "GraphClosedError",
     "KernelCompileError",
+    "KernelError",
     "ModelLoadError",
     "NodeProblem",
     "ParameterError",
@@ -129,6 +131,10 @@ class CompilerNotFoundError(CuGraphModelError, RuntimeError):
 
 class KernelCompileError(CuGraphModelError, RuntimeError):
     """A kernel does not compile. Attributes: ``source``, ``options``, ``log``."""
+
+
+class KernelError(CuGraphModelError, RuntimeError):
+    """A kernel's arguments do not fit its signature, or its threads deadlocked or trapped."""
 
 
 class DeviceMemoryError(CuGraphModelError, MemoryError):

@@ -1,1 +1,11 @@
-"""The CPU device: the same kernels, compiled by a C++ compiler."""
+"""The CPU device: the same kernels, compiled by a C++ compiler.
+
+``cuda_host.h`` is the CUDA language for that compiler, ``runtime.cpp`` runs blocks of threads with
+CUDA's barriers, warp operations and shared memory.
+"""
+
+from __future__ import annotations
+
+from cugraphmodel.executors.host.device import HostDevice
+
+__all__ = ["HostDevice"]

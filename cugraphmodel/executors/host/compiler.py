@@ -1,0 +1,300 @@
+"""From a kernel source to a shared library, by whatever C++ compiler there is."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cugraphmodel import settings
+from cugraphmodel.errors import CompilerNotFoundError, DeviceUnavailableError, KernelCompileError
+from cugraphmodel.kernels import cache
+from cugraphmodel.kernels.source import Source, device_header
+
+__all__ = ["Compiler", "compile_source", "find_compiler", "runtime_library"]
+
+_HERE = Path(__file__).parent
+_KERNELS = _HERE.parents[1] / "kernels"
+
+_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fvisibility=hidden",
+    # The arithmetic of the GPU: no contraction but cg_fma, integers that wrap.
+    "-ffp-contract=off",
+    "-fwrapv",
+    # Nothing reads errno or the floating-point flags; without these, sqrt and selects stay scalar.
+    "-fno-math-errno",
+    "-fno-trapping-math",
+)
+_MAX_FRAME_BYTES = 32768  # the stack of a thread has 64 KiB
+
+# What each level of the x86-64 psABI adds, as /proc/cpuinfo spells it.
+_LEVELS = (
+    ("x86-64-v2", ("cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3")),
+    ("x86-64-v3", ("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave")),
+)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler.
+
+    Attributes:
+        command: how to call it, up to the options.
+        identity: path and version; what it makes depends on nothing else but options and input.
+        is_clang: whether it takes clang's pragmas.
+        title: for people: name and version.
+        before_library: options to write before the path of a shared library.
+        environment: variables it needs.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+    is_clang: bool
+    title: str
+    before_library: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def find_compiler() -> Compiler:
+    """The compiler that ``CXX`` names, else the first of c++, g++, clang++ and ``ziglang``.
+
+    Raises:
+        CompilerNotFoundError: there is none.
+        DeviceUnavailableError: this is not Linux on x86-64.
+    """
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise DeviceUnavailableError(
+            'device="cpu" needs Linux on x86-64, this is '
+            f"{platform.system()} on {platform.machine()}."
+        )
+    return _find_compiler(settings.cxx(), os.environ.get("PATH"))
+
+
+@functools.cache
+def _find_compiler(chosen: str | None, path: str | None) -> Compiler:
+    if chosen is not None:
+        command = tuple(shlex.split(chosen))
+        if not command or shutil.which(command[0], path=path) is None:
+            raise CompilerNotFoundError(
+                f"CXX={chosen!r} names a C++ compiler that is not there. Unset CXX or correct it."
+            )
+        return _described(command)
+    for name in ("c++", "g++", "clang++"):
+        if shutil.which(name, path=path) is not None:
+            return _described((name,))
+    spec = importlib.util.find_spec("ziglang")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        zig = Path(folder) / "zig"
+        if zig.is_file():
+            return _zig(zig)
+    raise CompilerNotFoundError(
+        'device="cpu" compiles the kernels and found no C++ compiler. Install g++ or clang++, or '
+        "run: pip install cugraphmodel[cpu]"
+    )
+
+
+def _described(command: tuple[str, ...]) -> Compiler:
+    shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if shown.returncode != 0:
+        raise CompilerNotFoundError(
+            f"{shlex.join(command)} --version failed, so it is no usable C++ compiler: "
+            f"{shown.stderr.strip()}"
+        )
+    where = shutil.which(command[-1]) or command[-1]
+    identity = f"{shlex.join(command)} {os.path.realpath(where)} {shown.stdout}"
+    return Compiler(command, identity, "clang" in shown.stdout, shown.stdout.partition("\n")[0])
+
+
+def _zig(zig: Path) -> Compiler:
+    # `zig cc -x c++ -nostdlib++`, not `zig c++`: the latter first builds its C++ library, 90 s.
+    # -fno-sanitize=undefined: its default is to trap on what this compiler takes for undefined.
+    version = importlib.metadata.version("ziglang")
+    return Compiler(
+        (str(zig), "cc", "-x", "c++", "-nostdlib++", "-fno-sanitize=undefined"),
+        f"{zig} {version}",
+        is_clang=True,
+        title=f"zig {version}",
+        before_library=("-x", "none"),
+    )
+
+
+@functools.cache
+def _march() -> str:
+    """Newest level of the x86-64 psABI that this processor has in full."""
+    match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    have = set(match[1].split()) if match else set()
+    level = "x86-64"
+    for name, needs in _LEVELS:
+        if not have.issuperset(needs):
+            break
+        level = name
+    return level
+
+
+def _frame_limit(compiler: Compiler) -> tuple[str, ...]:
+    if compiler.is_clang:
+        return (f"-Wframe-larger-than={_MAX_FRAME_BYTES}", "-Werror=frame-larger-than")
+    return (f"-Werror=frame-larger-than={_MAX_FRAME_BYTES}",)
+
+
+def _options(compiler: Compiler) -> tuple[str, ...]:
+    if "cc" in compiler.command[1:2]:  # zig writes names of processors with underscores
+        return (*_FLAGS, f"-mcpu={_march().replace('-', '_')}")
+    return (*_FLAGS, f"-march={_march()}")
+
+
+def _run(
+    compiler: Compiler, arguments: Sequence[str], source: Source, options: Sequence[str]
+) -> None:
+    environment = {**os.environ, **compiler.environment}
+    if compiler.before_library:  # zig keeps a cache of its own, by default in the user's home
+        place = str(cache.folder() / "zig")
+        environment |= {"ZIG_GLOBAL_CACHE_DIR": place, "ZIG_LOCAL_CACHE_DIR": place}
+    ran = subprocess.run(
+        [*compiler.command, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    if ran.returncode != 0:
+        raise KernelCompileError(
+            f"{source.name} does not compile for the CPU with {shlex.join(compiler.command)} "
+            f"{shlex.join(options)}:\n{ran.stderr.strip()}",
+            source=source.text,
+            options=tuple(options),
+            log=ran.stderr,
+        )
+
+
+def runtime_library(compiler: Compiler) -> Path:
+    """The compiled runtime (``runtime.cpp``); kernels are linked to it."""
+    return _runtime_library(compiler, cache.folder())
+
+
+@functools.cache
+def _runtime_library(compiler: Compiler, _folder: Path) -> Path:
+    text = (_HERE / "runtime.cpp").read_text(encoding="utf-8")
+    header = (_HERE / "runtime.h").read_text(encoding="utf-8")
+    options = _options(compiler)
+    parts = (compiler.identity, *options, text, header)
+    # The soname is what kernels ask the dynamic loader for, wherever the cache lies by then.
+    soname = f"cugraphmodel-{cache.key_of(parts)}.so"
+
+    def build(path: Path) -> None:
+        arguments = [*options, "-shared", f"-Wl,-soname,{soname}", "-o", str(path)]
+        arguments += [str(_HERE / "runtime.cpp"), "-pthread"]
+        _run(compiler, arguments, Source("runtime.cpp", text), options)
+
+    return cache.cached(parts, ".so", build)
+
+
+def compile_source(
+    source: Source, macros: Sequence[tuple[str, str]] = (), compiler: Compiler | None = None
+) -> Path:
+    """Compile a kernel source.
+
+    Args:
+        source: from :func:`cugraphmodel.kernels.source.load_source`, or text of your own.
+        macros: preprocessor definitions.
+        compiler: default: :func:`find_compiler`.
+
+    Returns:
+        A shared library that exports one ``cuhost_kernel_NAME`` an entry point.
+
+    Raises:
+        KernelCompileError: it does not compile.
+    """
+    compiler = compiler or find_compiler()
+    runtime = runtime_library(compiler)
+    definitions = [f"-D{name}={value}" for name, value in macros]
+    options = (*_options(compiler), *_frame_limit(compiler), *definitions)
+    if is_flat(source.text):
+        options += ("-DCUHOST_FLAT",)
+    translated = translate(source, compiler.is_clang)
+    headers = [(_HERE / name).read_text(encoding="utf-8") for name in ("cuda_host.h", "runtime.h")]
+    parts = (compiler.identity, *options, translated, device_header(), *headers, runtime.name)
+
+    def build(path: Path) -> None:
+        unit = path.with_suffix(".cpp")
+        unit.write_text(translated, encoding="utf-8")
+        arguments = [*options, "-shared", f"-I{_KERNELS}", f"-I{_HERE}", "-o", str(path)]
+        arguments += [str(unit), *compiler.before_library, str(runtime), "-lm"]
+        _run(compiler, arguments, source, options)
+
+    return cache.cached(parts, ".so", build)
+
+
+# ---- Translating what C++ lacks
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_WAITING = re.compile(
+    r"__sync(?:threads|warp)|__shfl_|__(?:ballot|any|all)_sync|cg_(?:warp|block)_"
+    r"|__shared__|CG_DYN_SHARED"
+)
+_SHARED = re.compile(
+    r"__shared__\s+((?:__align__\s*\([^()]*\)\s*)?)([A-Za-z_][\w:<>, ]*?)\s+(\w+)"
+    r"\s*((?:\[[^\]]*\]\s*)*);"
+)
+_ENTRY = re.compile(
+    r'extern\s+"C"\s+__global__\s+void\s+'
+    r"(?:__launch_bounds__\s*\(((?:[^()]|\([^()]*\))*)\)\s*)?(\w+)\s*\("
+)
+
+
+def is_flat(text: str) -> bool:
+    """Whether no thread of these kernels ever waits for another or shares memory with it."""
+    return _WAITING.search(_COMMENT.sub(" ", text)) is None
+
+
+def entry_points(text: str) -> dict[str, str]:
+    """Name of each kernel -> arguments of its ``__launch_bounds__``, possibly empty."""
+    return {match[2]: match[1] or "" for match in _ENTRY.finditer(_COMMENT.sub(" ", text))}
+
+
+def translate(source: Source, is_clang: bool) -> str:
+    """The source as a C++ compiler takes it; line numbers stay."""
+
+    def declaration(match: re.Match[str]) -> str:
+        alignment, element, name, extents = match.groups()
+        newlines = "\n" * match[0].count("\n")
+        one_line = [" ".join(part.split()) for part in (f"{alignment} {element}", name, extents)]
+        return f"CUHOST_SHARED({', '.join(one_line)});{newlines}"
+
+    def blank(match: re.Match[str]) -> str:
+        return " " + "\n" * match[0].count("\n")
+
+    text = _SHARED.sub(declaration, _COMMENT.sub(blank, source.text))
+    if "__shared__" in text:
+        line = text[: text.index("__shared__")].count("\n") + 1
+        raise KernelCompileError(
+            f"{source.name}, line {line}: write one `__shared__ T name[A][B];` a statement, with T "
+            "a plain type name; dynamic shared memory is CG_DYN_SHARED(T, name).",
+            source=source.text,
+            options=(),
+            log="",
+        )
+    if not is_clang:  # g++ knows the pragma under another name, and wants a number
+        text = re.sub(
+            r"#pragma\s+unroll[ \t]*$", "#pragma GCC unroll 128", text, flags=re.MULTILINE
+        )
+        text = re.sub(r"#pragma\s+unroll\b", "#pragma GCC unroll", text)
+    exports = "".join(
+        f"CUHOST_EXPORT({', '.join(filter(None, (name, bounds)))})\n"
+        for name, bounds in entry_points(source.text).items()
+    )
+    return f'#line 1 "{source.name}"\n{text}\n#line 1 "entry points"\n{exports}'

@@ -1,0 +1,322 @@
+"""Loaded kernels, and the packing of their arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel import settings
+from cugraphmodel.errors import KernelError
+from cugraphmodel.executors.host.compiler import (
+    Compiler,
+    compile_source,
+    find_compiler,
+    runtime_library,
+)
+from cugraphmodel.kernels.source import Source
+
+__all__ = ["HostKernel", "HostModule", "LaunchRecord", "Pointer", "Runtime"]
+
+Array = npt.NDArray[Any]
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_int)
+        for name in ("kind", "num_bytes", "element_kind", "element_bytes", "is_const")
+    ]
+
+
+class _Kernel(ctypes.Structure):
+    _fields_ = [
+        ("call", ctypes.c_void_p),
+        ("run_flat", ctypes.c_void_p),
+        ("parameters", ctypes.POINTER(_Parameter)),
+        ("num_parameters", ctypes.c_int),
+        ("max_threads", ctypes.c_int),
+    ]
+
+
+class LaunchRecord(ctypes.Structure):
+    """``LaunchRecord`` of ``runtime.cpp``."""
+
+    _fields_ = [
+        ("kernel", ctypes.c_void_p),
+        ("arguments", ctypes.c_void_p),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("dynamic_bytes", ctypes.c_uint64),
+        ("cost_ns", ctypes.c_uint64),
+    ]
+
+
+class _RunOptions(ctypes.Structure):
+    _fields_ = [
+        ("order", ctypes.c_int32),
+        ("seed", ctypes.c_uint32),
+        ("num_workers", ctypes.c_int32),
+    ]
+
+
+class _RunError(ctypes.Structure):
+    _fields_ = [("launch", ctypes.c_int32), ("text", ctypes.c_char * 1020)]
+
+
+_ORDERS = {"forward": 0, "reverse": 1, "random": 2}
+_LOAD_LOCK = threading.Lock()
+
+
+@functools.cache
+def _library(path: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(path))
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    with _LOAD_LOCK:
+        return _library(path)
+
+
+class Runtime:
+    """The runtime that kernels of one compiler run on."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        self._run = _load(runtime_library(compiler)).cuhost_run
+        self._run.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+
+    def run(
+        self,
+        launches: ctypes.Array[LaunchRecord],
+        *,
+        order: tuple[str, int] = ("forward", 0),
+        num_workers: int = 1,
+    ) -> tuple[int, str] | None:
+        """Run launches one after the other, without the GIL.
+
+        Returns:
+            None, or the index of the launch that failed and what happened.
+        """
+        kind, seed = order
+        options = _RunOptions(_ORDERS[kind], seed, num_workers)
+        error = _RunError()
+        if self._run(launches, len(launches), ctypes.byref(options), ctypes.byref(error)) == 0:
+            return None
+        return error.launch, error.text.decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A device address as an argument.
+
+    Attributes:
+        address: in bytes.
+        dtype: of the elements; None: raw memory, which fits every pointer.
+    """
+
+    address: int
+    dtype: np.dtype | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel, from its C++ signature.
+
+    Attributes:
+        kind: NumPy's type character of a scalar, ``"V"`` for a struct, ``"P"`` for a pointer.
+        num_bytes: size of the parameter.
+        element: dtype behind a pointer; None for ``void`` and structs.
+        is_const: whether a pointer is to const.
+    """
+
+    kind: str
+    num_bytes: int
+    element: np.dtype | None
+    is_const: bool
+
+    def __str__(self) -> str:
+        if self.kind == "P":
+            const = "const " if self.is_const else ""
+            return f"{const}{self.element.name if self.element else 'void'}*"
+        return f"struct of {self.num_bytes} bytes" if self.kind == "V" else np.dtype(self.kind).name
+
+    def bytes_of(self, argument: Pointer | np.generic | Array | None) -> bytes:
+        """The argument as the kernel takes it.
+
+        Raises:
+            TypeError: it does not fit; the text says what came.
+        """
+        if self.kind == "P":
+            if argument is None:
+                return bytes(8)
+            if isinstance(argument, np.ndarray):
+                argument = Pointer(argument.ctypes.data, argument.dtype)
+            if not isinstance(argument, Pointer):
+                raise TypeError(_described(argument))
+            if None not in (argument.dtype, self.element) and argument.dtype != self.element:
+                raise TypeError(f"a pointer to {argument.dtype}")
+            return argument.address.to_bytes(8, "little")
+        if self.kind == "V":
+            if not isinstance(argument, np.ndarray) or argument.nbytes != self.num_bytes:
+                raise TypeError(_described(argument))
+            return argument.tobytes()
+        if not isinstance(argument, np.generic) or argument.dtype != np.dtype(self.kind):
+            raise TypeError(_described(argument))
+        return argument.tobytes()
+
+
+def _described(argument: object) -> str:
+    if isinstance(argument, np.ndarray):
+        return f"an array of {argument.nbytes} bytes"
+    if isinstance(argument, np.generic):
+        return f"a scalar {argument.dtype.name}"
+    return type(argument).__name__
+
+
+class HostModule:
+    """The kernels of one source, compiled and loaded.
+
+    Args:
+        source: a package file, or text of your own.
+        macros: preprocessor definitions.
+        compiler: default: whichever is found first.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        macros: Sequence[tuple[str, str]] = (),
+        compiler: Compiler | None = None,
+    ) -> None:
+        compiler = compiler or find_compiler()
+        self.source = source
+        self.runtime = Runtime(compiler)
+        self._library = _load(compile_source(source, macros, compiler))
+
+    def get_function(self, name: str) -> HostKernel:
+        """The entry point of this name.
+
+        Raises:
+            KernelError: there is none.
+        """
+        try:
+            return HostKernel(self, name, _Kernel.in_dll(self._library, f"cuhost_kernel_{name}"))
+        except ValueError:
+            raise KernelError(
+                f'{self.source.name} has no `extern "C" __global__ void {name}(...)`.'
+            ) from None
+
+
+class HostKernel:
+    """One entry point.
+
+    Attributes:
+        name: of the entry point.
+        parameters: its signature.
+        max_threads: threads a block may have, from ``__launch_bounds__``.
+        is_flat: whether its threads run as plain loops.
+    """
+
+    def __init__(self, module: HostModule, name: str, kernel: _Kernel) -> None:
+        self._module = module
+        self._kernel = kernel
+        self.name = name
+        self.max_threads: int = kernel.max_threads
+        self.is_flat = kernel.run_flat is not None
+        self.parameters = tuple(
+            Parameter(
+                chr(entry.kind),
+                entry.num_bytes,
+                None if chr(entry.element_kind) in "\0VP" else np.dtype(chr(entry.element_kind)),
+                bool(entry.is_const),
+            )
+            for entry in kernel.parameters[: kernel.num_parameters]
+        )
+
+    def pack(self, arguments: Sequence[Pointer | np.generic | Array | None]) -> Array:
+        """Arguments in memory: a table of addresses, then the values they point to.
+
+        The result must live as long as a launch record points to it.
+
+        Raises:
+            KernelError: an argument does not fit the C++ signature.
+        """
+        if len(arguments) != len(self.parameters):
+            raise KernelError(
+                f"{self.name} takes {len(self.parameters)} arguments, got {len(arguments)}."
+            )
+        values = []
+        for index, (parameter, argument) in enumerate(zip(self.parameters, arguments, strict=True)):
+            try:
+                values.append(parameter.bytes_of(argument))
+            except TypeError as error:
+                raise KernelError(
+                    f"{self.name}: parameter {index} is {parameter}, got {error}."
+                ) from None
+        table_bytes = -(-8 * len(values) // 16) * 16
+        offsets = np.cumsum([table_bytes, *(-(-len(value) // 16) * 16 for value in values)])
+        packed = np.zeros(int(offsets[-1]) + 16, np.uint8)
+        packed = packed[-packed.ctypes.data % 16 :][: int(offsets[-1])]
+        packed[: 8 * len(values)].view(np.uint64)[:] = packed.ctypes.data + offsets[:-1]
+        for offset, value in zip(offsets, values, strict=False):
+            packed[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
+        return packed
+
+    def record(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        packed: Array,
+        dynamic_bytes: int = 0,
+    ) -> LaunchRecord:
+        """A launch for :meth:`Runtime.run`.
+
+        Raises:
+            KernelError: the block has more threads than ``__launch_bounds__`` promises.
+        """
+        threads = block[0] * block[1] * block[2]
+        if not 1 <= threads <= self.max_threads:
+            raise KernelError(
+                f"{self.name} runs with at most {self.max_threads} threads a block, got {block}."
+            )
+        address = ctypes.addressof(self._kernel)
+        return LaunchRecord(address, packed.ctypes.data, grid, block, dynamic_bytes, 0)
+
+    def __call__(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Sequence[Pointer | np.generic | Array | None],
+        *,
+        shared_bytes: int = 0,
+        order: tuple[str, int] | None = None,
+        num_workers: int | None = None,
+    ) -> None:
+        """Launch and wait.
+
+        Args:
+            grid: blocks, as in CUDA.
+            block: threads of a block, as in CUDA.
+            args: arrays are passed by address, or by value where the kernel takes a struct.
+            shared_bytes: dynamic shared memory of a block.
+            order: of the threads; default: ``settings.host_order()``.
+            num_workers: OS threads; default: ``settings.host_threads()``.
+
+        Raises:
+            KernelError: the arguments do not fit, or the kernel failed.
+        """
+        packed = self.pack(args)
+        launches = (LaunchRecord * 1)(self.record(grid, block, packed, shared_bytes))
+        failure = self._module.runtime.run(
+            launches,
+            order=order or settings.host_order(),
+            num_workers=num_workers or settings.host_threads(),
+        )
+        if failure is not None:
+            raise KernelError(f"{self.name}: {failure[1]}")
