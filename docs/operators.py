@@ -1,12 +1,7 @@
-"""Writes the table of supported operators into README.md.
-
-    python docs/operators.py          rewrite the table
-    python docs/operators.py --check  fail if it is not what the registry says
-"""
+"""Writes the table of supported operators into README.md: ``python docs/operators.py``."""
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -51,17 +46,5 @@ def readme_with_table(text: str) -> str:
     return f"{before}{BEGIN}{table()}{END}{after}"
 
 
-def main(arguments: list[str]) -> int:
-    """Exit code: 1 if ``--check`` finds another table."""
-    text = README.read_text(encoding="utf-8")
-    wanted = readme_with_table(text)
-    if arguments == ["--check"]:
-        if text != wanted:
-            print("README.md lists other operators: python docs/operators.py", file=sys.stderr)
-        return int(text != wanted)
-    README.write_text(wanted, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    README.write_text(readme_with_table(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -8,6 +8,8 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -47,8 +49,8 @@ def collect() -> dict[str, Any]:
         "processors_usable": len(os.sched_getaffinity(0)),
         "packages": {name: _version(name) for name in _PACKAGES},
         "compilers": {name: _compiler(name) for name in ("c++", "g++", "clang++")},
-        "devices": {"cpu": _device("cpu"), "cuda": _device("cuda")},
-        "cache_dir": str(settings.cache_dir()),
+        "devices": {name: _told(partial(_describe, name)) for name in ("cpu", "cuda")},
+        "cache_dir": _told(settings.cache_dir),
         "environment": {
             name: value
             for name, value in sorted(os.environ.items())
@@ -79,12 +81,16 @@ def _compiler(name: str) -> str | None:
     return (answer.stdout or answer.stderr).partition("\n")[0]
 
 
-def _device(name: str) -> str:
-    """What the device says of itself, or why it cannot be used."""
+def _describe(device: str) -> str:
+    return open_device(device).description
+
+
+def _told(ask: Callable[[], object]) -> str:
+    """The answer, or why there is none: a broken machine is what bug reports are about."""
     try:
-        return open_device(name).description
+        return str(ask())
     except CuGraphModelError as error:
-        return f"not usable: {error}"
+        return f"error: {error}"
 
 
 def _text(facts: dict[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Sources of the documentation, and the script that writes the table of operators."""

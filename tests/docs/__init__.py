@@ -1,0 +1,1 @@
+"""What the documentation promises: its code runs, its lists are complete."""
