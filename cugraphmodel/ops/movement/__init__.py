@@ -1,3 +1,8 @@
 """Operators that move elements without computing with them, and those that make index patterns."""
 
 from cugraphmodel.ops.movement import copies as copies
+from cugraphmodel.ops.movement import fill as fill
+from cugraphmodel.ops.movement import gather as gather
+from cugraphmodel.ops.movement import pad as pad
+from cugraphmodel.ops.movement import patterns as patterns
+from cugraphmodel.ops.movement import scatter as scatter

@@ -1,0 +1,23 @@
+// target[outer, i, inner] = the sum of source[outer, j, inner] over j <= i (j < i if exclusive), or
+// over j >= i (j > i) in reverse. One thread a line, elements in order, so that the sum of a line
+// is the same at every run; floats are summed in double and rounded once an element.
+//
+// SCALAR: the element type. SUM: double, or unsigned long long for integers, which wrap.
+#include "device.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+    cumsum(const SCALAR* __restrict__ source, SCALAR* __restrict__ target, long long lines,
+           long long size, long long inner_size, int exclusive, int reverse) {
+  const long long line = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (line >= lines) return;
+  const long long outer = line / inner_size;
+  const long long step = reverse ? -inner_size : inner_size;
+  long long at = outer * size * inner_size + line - outer * inner_size;
+  if (reverse) at += (size - 1) * inner_size;
+  SUM sum = 0;
+  for (long long i = 0; i < size; ++i, at += step) {
+    const SUM before = sum;
+    sum += cg_cast<SUM>(source[at]);
+    target[at] = cg_cast<SCALAR>(exclusive ? before : sum);
+  }
+}
