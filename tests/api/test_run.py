@@ -177,8 +177,6 @@ def test_output_views_are_read_only_and_live(device: str) -> None:
         assert not view.flags.writeable
         with pytest.raises(ValueError, match="read-only"):
             view[0, 0] = 1
-        with pytest.raises(ValueError, match="WRITEABLE"):
-            view.flags.writeable = True
         np.testing.assert_array_equal(view, np.zeros((2, 3)))
         result = graph.run([X])[0]
         np.testing.assert_array_equal(view, result)
