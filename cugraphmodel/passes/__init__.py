@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cugraphmodel.ir import Graph
+from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
+from cugraphmodel.passes.fuse_activation import fuse_activation
+from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 
 __all__ = ["PASSES", "run_passes"]
 
-PASSES: tuple[Callable[[Graph], Graph], ...] = ()
+PASSES = (fold_batchnorm, fuse_matmul_bias, fuse_activation)
 """In the order in which they run."""
 
 

@@ -63,7 +63,7 @@ def infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[Tensor
     Product.of_batches(left_shape, right_shape, batch_shape)  # refuses what no kernel covers
     rows = left_shape[-2:-1] if len(left.shape) > 1 else ()
     columns = right_shape[-1:] if len(right.shape) > 1 else ()
-    if bias is not None and bias.shape != right_shape[-1:]:
+    if bias is not None and not bias.shape[-1:] == (bias.size,) == right_shape[-1:]:
         raise reject(f"a bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
     return [TensorType(left.dtype, (*batch_shape, *rows, *columns))]
 

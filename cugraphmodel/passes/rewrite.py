@@ -1,0 +1,63 @@
+"""What passes share: who reads a value, and putting one node in the place of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cugraphmodel.ir import Constant, Graph, Node, Value
+
+__all__ = ["Uses", "add_constant", "attribute_float", "replace_nodes"]
+
+
+class Uses:
+    """Who reads each value of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._readers = graph.consumers()
+        self._outputs = frozenset(graph.outputs)
+
+    def only_reader(self, name: str) -> Node | None:
+        """The one node that reads a value, or None if more do or the value is an output."""
+        readers = self._readers[name]
+        return readers[0] if len(readers) == 1 and name not in self._outputs else None
+
+
+def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node], Node]]) -> Graph:
+    """A graph with one node in the place of each chain.
+
+    Args:
+        graph: the graph.
+        replacements: ``id`` of a chain's first node -> (all its nodes, what stands in for them).
+            Nothing outside a chain may read its inner values, and all that the later nodes of a
+            chain read besides them are constants.
+    """
+    gone = {id(node) for chain, _ in replacements.values() for node in chain}
+    nodes = []
+    for node in graph.nodes:
+        if id(node) in replacements:
+            nodes.append(replacements[id(node)][1])
+        elif id(node) not in gone:
+            nodes.append(node)
+    inner = {
+        name for chain, _ in replacements.values() for node in chain[:-1] for name in node.outputs
+    }
+    values = {name: value for name, value in graph.values.items() if name not in inner}
+    return graph.replace(nodes=tuple(nodes), values=values)
+
+
+def add_constant(graph: Graph, name: str, constant: Constant) -> tuple[Graph, str]:
+    """A graph with one constant more, and the name it got: ``name`` made unique."""
+    while name in graph.values:
+        name += "_"
+    value = Value(constant.type.dtype, constant.type.shape, name)
+    graph = graph.replace(
+        values={**graph.values, name: value}, constants={**graph.constants, name: constant}
+    )
+    return graph, name
+
+
+def attribute_float(node: Node, name: str, default: float) -> float:
+    """A float attribute as ONNX stores it, in single precision."""
+    return float(np.float32(node.attributes.get(name, default)))
