@@ -159,7 +159,7 @@ class Parameter:
                 argument = Pointer(argument.ctypes.data, argument.dtype)
             if not isinstance(argument, Pointer):
                 raise TypeError(_described(argument))
-            if None not in (argument.dtype, self.element) and argument.dtype != self.element:
+            if not self._takes_elements(argument.dtype):
                 raise TypeError(f"a pointer to {argument.dtype}")
             return argument.address.to_bytes(8, "little")
         if self.kind == "V":
@@ -169,6 +169,12 @@ class Parameter:
         if not isinstance(argument, np.generic) or argument.dtype != np.dtype(self.kind):
             raise TypeError(_described(argument))
         return argument.tobytes()
+
+    def _takes_elements(self, dtype: np.dtype | None) -> bool:
+        """Kernels that move elements, or compute modulo 2^n, may take them as unsigned words."""
+        if dtype is None or self.element is None or dtype == self.element:
+            return True
+        return self.element.kind == "u" and self.element.itemsize % dtype.itemsize == 0
 
 
 def _described(argument: object) -> str:
