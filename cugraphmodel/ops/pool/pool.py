@@ -36,7 +36,7 @@ def _launch(
     planes = x.shape[0] * x.shape[1]
     return [
         Launch(
-            "ops/pool/pool.cu",
+            f"ops/pool/{entry}.cu",
             entry,
             (ceil_div(window.num_outputs, threads) * planes, 1, 1),
             (threads, 1, 1),
