@@ -103,8 +103,8 @@ def output_window(
     begin, end = tuple(pads[:rank]), tuple(pads[rank:])
     window = Window(tuple(spatial), kernel, output, strides, dilations, begin, end)
     reach = max(*strides, *pads, *extent) + max(*spatial, *output)
-    if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**31:
-        raise reject("one channel of it, or the reach of its window, is 2^31 or more elements.")
+    if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**30:
+        raise reject("one channel of it, or the reach of its window, is 2^30 or more elements.")
     return window
 
 
