@@ -210,8 +210,8 @@ class CudaExecutable:
             return
         node = self._plan.steps[code].node
         raise DataIndexError(
-            f"{node.label}: its index data has a value outside the tensor it indexes. The outputs "
-            "of this run are not valid; the graph stays usable.",
+            f"{node.label}: an index of this run lies outside the tensor that it indexes. "
+            "The outputs of this run mean nothing; the graph can be run again.",
             node=node,
         )
 
