@@ -8,12 +8,14 @@ such skip a failure. ``slow`` tests are left out unless ``--slow`` asks for them
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
+from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device
+from cugraphmodel.executors.cuda import cuda_available
 
 settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
@@ -46,11 +48,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu"):
-        from cugraphmodel.executors.cuda import cuda_available
-
-        if not cuda_available():
-            pytest.skip("no NVIDIA GPU")
+    if item.get_closest_marker("gpu") and not cuda_available():
+        pytest.skip("no NVIDIA GPU")
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -60,30 +59,7 @@ def device(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.fixture(scope="session")
-def open_device() -> Callable[[str], Device]:
-    """Opens a device by name, once a session."""
-    opened: dict[str, Device] = {}
-
-    def open_once(name: str) -> Device:
-        if name not in opened:
-            opened[name] = _open(name)
-        return opened[name]
-
-    return open_once
-
-
-def _open(name: str) -> Device:
-    if name == "cpu":
-        from cugraphmodel.executors.host import HostDevice
-
-        return HostDevice()
-    from cugraphmodel.executors.cuda import open_device as open_cuda
-
-    return open_cuda(0)
-
-
 @pytest.fixture
-def opened_device(device: str, open_device: Callable[[str], Device]) -> Device:
-    """The device of this test, opened."""
+def opened_device(device: str) -> Device:
+    """The device of this test, opened once a process."""
     return open_device(device)

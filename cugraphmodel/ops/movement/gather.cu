@@ -9,8 +9,8 @@
 
 // target[outer, k, inner] = source[outer, indices[k], inner]
 extern "C" __global__ void __launch_bounds__(256)
-    gather(const WORD* __restrict__ source, const INDICES* __restrict__ indices,
-           WORD* __restrict__ target, long long count, long long num_indices, long long inner_size,
+    gather(const void* __restrict__ source, const INDICES* __restrict__ indices,
+           void* __restrict__ target, long long count, long long num_indices, long long inner_size,
            long long axis_size, unsigned* error_word, unsigned error_code) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
@@ -20,16 +20,16 @@ extern "C" __global__ void __launch_bounds__(256)
   long long index = indices[row - outer * (INDEX)num_indices];
   WORD word = {};
   if (resolve_index(index, axis_size, error_word, error_code)) {
-    word = source[(outer * axis_size + index) * inner_size + inner];
+    word = static_cast<const WORD*>(source)[(outer * axis_size + index) * inner_size + inner];
   }
-  target[position] = word;
+  static_cast<WORD*>(target)[position] = word;
 }
 
 // target[c] = source[c with indices[c] in place of the axis coordinate], c in the indices' shape.
 // source_strides is 0 along the axis, whose stride is axis_stride.
 extern "C" __global__ void __launch_bounds__(256)
-    gather_elements(const WORD* __restrict__ source, const INDICES* __restrict__ indices,
-                    WORD* __restrict__ target, long long count, int rank, Dims shape,
+    gather_elements(const void* __restrict__ source, const INDICES* __restrict__ indices,
+                    void* __restrict__ target, long long count, int rank, Dims shape,
                     Dims source_strides, long long axis_size, long long axis_stride,
                     unsigned* error_word, unsigned error_code) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,16 +44,16 @@ extern "C" __global__ void __launch_bounds__(256)
   long long index = indices[position];
   WORD word = {};
   if (resolve_index(index, axis_size, error_word, error_code)) {
-    word = source[from + index * axis_stride];
+    word = static_cast<const WORD*>(source)[from + index * axis_stride];
   }
-  target[position] = word;
+  static_cast<WORD*>(target)[position] = word;
 }
 
 // target[batch, n, inner] = source[batch, indices[batch, n, 0], ..., indices[batch, n, depth - 1],
 // inner]
 extern "C" __global__ void __launch_bounds__(256)
-    gather_nd(const WORD* __restrict__ source, const INDICES* __restrict__ indices,
-              WORD* __restrict__ target, long long count, long long tuples_per_batch,
+    gather_nd(const void* __restrict__ source, const INDICES* __restrict__ indices,
+              void* __restrict__ target, long long count, long long tuples_per_batch,
               long long batch_stride, long long inner_size, int depth, Dims sizes, Dims strides,
               unsigned* error_word, unsigned error_code) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -68,6 +68,6 @@ extern "C" __global__ void __launch_bounds__(256)
     from += index * strides.v[d];
   }
   WORD word = {};
-  if (inside) word = source[from];
-  target[position] = word;
+  if (inside) word = static_cast<const WORD*>(source)[from];
+  static_cast<WORD*>(target)[position] = word;
 }

@@ -23,7 +23,7 @@ def _counted(*shape: int, dtype: str = "float32") -> Array:
     return np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
 
 
-def _smaller_index(data: Array, indices: Array) -> list[Array]:
+def _smaller_index(data: Array, _indices: Array) -> list[Array]:
     return [np.array([[data[0, 0, [1]], data[0, 1, [3]]], [data[1, 0, [5]], data[1, 1, [0]]]])]
 
 

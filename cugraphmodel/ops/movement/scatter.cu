@@ -109,14 +109,15 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     write_owned(const INDICES* __restrict__ indices, int rank, Dims shape, Dims beside, int depth,
                 Dims sizes, Dims strides, unsigned* error_word, unsigned error_code,
-                const int* __restrict__ owners, const SCALAR* __restrict__ updates,
-                SCALAR* __restrict__ target, long long count, long long inner_size) {
+                const int* __restrict__ owners, const void* __restrict__ updates,
+                void* __restrict__ target, long long count, long long inner_size) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   const long long update = position / inner_size;
   const long long slot = find_slot(update, indices, rank, shape, beside, depth, sizes, strides,
                                    error_word, error_code);
   if (slot >= 0 && owners[slot] == (int)update) {
-    target[slot * inner_size + position - update * inner_size] = updates[position];
+    static_cast<SCALAR*>(target)[slot * inner_size + position - update * inner_size] =
+        static_cast<const SCALAR*>(updates)[position];
   }
 }

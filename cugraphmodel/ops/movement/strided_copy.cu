@@ -8,7 +8,7 @@
 #include "word.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    strided_copy(const WORD* __restrict__ source, WORD* __restrict__ target, long long count,
+    strided_copy(const void* __restrict__ source, void* __restrict__ target, long long count,
                  Dims shape, Dims source_strides, Dims target_strides, long long source_offset,
                  long long target_offset) {
   const long long index = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,5 +27,5 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   from += rest * source_strides.v[0];
   to += rest * target_strides.v[0];
-  target[to] = source[from];
+  static_cast<WORD*>(target)[to] = static_cast<const WORD*>(source)[from];
 }

@@ -8,9 +8,9 @@
 #include "device.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    transpose_tiles(const WORD* __restrict__ source, WORD* __restrict__ target, long long rows,
-                    long long columns, long long source_column_stride, long long target_row_stride,
-                    int batch_rank, Dims batch_shape, Dims batch_source_strides,
+    transpose_tiles(const void* __restrict__ source_words, void* __restrict__ target_words,
+                    long long rows, long long columns, long long source_column_stride,
+                    long long target_row_stride, int batch_rank, Dims batch_shape, Dims batch_source_strides,
                     Dims batch_target_strides, long long source_offset, long long target_offset) {
   __shared__ WORD tile[32][33];
   const unsigned column_tiles = (unsigned)((columns + 31) / 32);
@@ -19,8 +19,8 @@ extern "C" __global__ void __launch_bounds__(256)
   const long long first_column = (blockIdx.x - tile_row * column_tiles) * 32LL;
   const long long first_row = tile_row % row_tiles * 32LL;
   unsigned batch = tile_row / row_tiles;
-  source += source_offset;
-  target += target_offset;
+  const WORD* source = static_cast<const WORD*>(source_words) + source_offset;
+  WORD* target = static_cast<WORD*>(target_words) + target_offset;
   for (int d = batch_rank - 1; d >= 0; --d) {
     const unsigned next = batch / (unsigned)batch_shape.v[d];
     const long long coordinate = batch - next * (unsigned)batch_shape.v[d];
