@@ -31,7 +31,7 @@ def execute(options: argparse.Namespace) -> None:
     except CuGraphModelError as error:
         problem = error
     if options.json:
-        print(json.dumps(_facts(source, values, plan, problem, options.plan)))
+        print(json.dumps(_facts(options.model, source, values, plan, problem, options.plan)))
     else:
         print(_text(source, values, plan, options.plan))
     if problem is not None:
@@ -70,6 +70,7 @@ def _text(
 
 
 def _facts(
+    path: str,
     source: SourceModel,
     values: Mapping[str, Value],
     plan: Plan | None,
@@ -77,7 +78,7 @@ def _facts(
     whole_plan: bool,
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "model": source.name,
+        "model": path,
         "inputs": [_tensor(info) for info in source.inputs],
         "outputs": [_tensor(info) for info in source.outputs],
         "num_parameters": len(source.parameters),

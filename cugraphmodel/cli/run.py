@@ -38,7 +38,7 @@ def execute(options: argparse.Namespace) -> None:
         outputs, elapsed_ms = graph.run_timed(_all_arrays(graph, arrays, options.random))
         by_name = dict(zip(graph.output_names, outputs, strict=True))
         facts = {
-            "model": model.name,
+            "model": options.model,
             "inputs": _tensors(graph.input_names, graph.input_dtypes, graph.input_shapes),
             "outputs": [
                 {**tensor, **_range(by_name[tensor["name"]])}
