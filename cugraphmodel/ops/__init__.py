@@ -4,5 +4,8 @@ from cugraphmodel.ops import conv as conv
 from cugraphmodel.ops import elementwise as elementwise
 from cugraphmodel.ops import matmul as matmul
 from cugraphmodel.ops import movement as movement
+from cugraphmodel.ops import norm as norm
 from cugraphmodel.ops import pool as pool
+from cugraphmodel.ops import reduce as reduce
+from cugraphmodel.ops import softmax as softmax
 from cugraphmodel.ops import views as views

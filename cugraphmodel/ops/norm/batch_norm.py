@@ -1,0 +1,115 @@
+"""BatchNormalization with given statistics, and LRN: one thread an element, or four."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cugraphmodel.dtypes import c_type
+from cugraphmodel.ir import Node, TensorType, Value
+from cugraphmodel.ops.arguments import required
+from cugraphmodel.ops.elementwise.elementwise import FLOATS, check_dtype, float_attributes
+from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.spec import OpSpec, register, reject
+
+__all__: list[str] = []
+
+THREADS = 128
+
+
+def _batch_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
+    x = required(inputs)
+    if node.attributes.get("training_mode", 0) or any(node.outputs[1:]):
+        raise reject("Training mode is not supported; export the model for inference.")
+    check_dtype(x, FLOATS)
+    num_channels, _ = _channels(node, x)
+    for position in range(1, 5):
+        parameter = required(inputs, position)
+        check_dtype(parameter, FLOATS)
+        if parameter.size != num_channels:
+            raise reject(
+                f"{parameter.name!r} has {parameter.size} elements for {num_channels} channels."
+            )
+    return [TensorType(x.dtype, x.shape)] + [TensorType(x.dtype, ())] * (len(node.outputs) - 1)
+
+
+def _channels(node: Node, x: Value) -> tuple[int, int]:
+    """Number of channels, and of elements in a row that share one.
+
+    With ``spatial`` 0 (before version 9) every position of a sample is a channel of its own.
+    """
+    if len(x.shape) < 2:
+        return 1, math.prod(x.shape)
+    if not node.attributes.get("spatial", 1):
+        return math.prod(x.shape[1:]), 1
+    return x.shape[1], math.prod(x.shape[2:])
+
+
+def _batch_norm_lower(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> list[Launch]:
+    x, out = required(inputs), required(outputs)
+    scale, bias, mean, variance = (required(inputs, position) for position in range(1, 5))
+    num_channels, inner = _channels(node, x)
+    vector = 4 if inner % 4 == 0 else 1
+    wide = np.float64 in (x.dtype, scale.dtype, mean.dtype)
+    (epsilon,) = float_attributes(node, [("epsilon", 1e-5)])
+    return [
+        Launch(
+            source="ops/norm/batch_norm.cu",
+            entry="batch_norm",
+            grid=(ceil_div(x.size, THREADS * vector), 1, 1),
+            block=(THREADS, 1, 1),
+            args=(
+                *(out, x, scale, bias, mean, variance),
+                *(np.int64(x.size), np.int64(num_channels), np.int64(inner), np.float32(epsilon)),
+            ),
+            macros=(
+                ("SCALAR", c_type(x.dtype)),
+                ("PARAM", c_type(scale.dtype)),
+                ("STAT", c_type(mean.dtype)),
+                ("COMPUTE", "double" if wide else "float"),
+                ("VECTOR", str(vector)),
+            ),
+        )
+    ]
+
+
+def _lrn_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
+    x = required(inputs)
+    check_dtype(x, FLOATS)
+    if len(x.shape) < 2:
+        raise reject(f"The input {x} has no channels.")
+    if int(node.attributes["size"]) < 1:
+        raise reject(f"size={node.attributes['size']} is not a window.")
+    return [TensorType(x.dtype, x.shape)]
+
+
+def _lrn_lower(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> list[Launch]:
+    x, out = required(inputs), required(outputs)
+    scalars = float_attributes(node, [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)])
+    return [
+        Launch(
+            source="ops/norm/local_response.cu",
+            entry="local_response",
+            grid=(ceil_div(x.size, THREADS), 1, 1),
+            block=(THREADS, 1, 1),
+            args=(
+                *(out, x, np.int64(x.size)),
+                *(np.int64(x.shape[1]), np.int64(math.prod(x.shape[2:]))),
+                np.int32(node.attributes["size"]),
+                *map(np.float32, scalars),
+            ),
+            macros=(("SCALAR", c_type(x.dtype)),),
+        )
+    ]
+
+
+register(
+    OpSpec("BatchNormalization", 7, _batch_norm_infer, _batch_norm_lower),
+    OpSpec("LRN", 1, _lrn_infer, _lrn_lower),
+)

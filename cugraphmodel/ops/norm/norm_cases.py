@@ -1,0 +1,189 @@
+"""Cases of the normalisation operators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from cugraphmodel.ops.case import Array, OpCase
+
+__all__ = ["CASES"]
+
+FLOATS = ("float16", "float32", "float64")
+
+
+def _positive(seed: int, *shape: int, dtype: str = "float32") -> Array:
+    return (np.abs(OpCase.random(seed, *shape)) + 0.1).astype(dtype)
+
+
+def _batch(x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> list[Array]:
+    return _batch_epsilon(1e-5, x, scale, bias, mean, variance)
+
+
+def _batch_epsilon(epsilon: float, x: Array, *parameters: Array) -> list[Array]:
+    """By definition, in float64; a parameter has the channels' shape and is aligned with axis 1."""
+    aligned = [
+        p.astype(np.float64).reshape((*p.shape, *[1] * (x.ndim - 1 - p.ndim))) for p in parameters
+    ]
+    scale, bias, mean, variance = aligned
+    return [(x - mean) / np.sqrt(variance + epsilon) * scale + bias]
+
+
+def _batch_norm() -> Iterator[OpCase]:
+    shapes = {
+        "rank_2": (5, 7),
+        "rank_3": (2, 3, 5),
+        "vectors": (2, 3, 4, 4),
+        "odd": (2, 3, 5, 5),
+        "rank_5": (1, 3, 2, 3, 2),
+        "one_channel": (3, 1, 8),
+        "large": (3, 19, 17, 16),
+    }
+    for name, shape in shapes.items():
+        parameters = [OpCase.random(seed, shape[1]) for seed in (1, 2, 3)]
+        inputs = [OpCase.random(4, *shape), *parameters, _positive(5, shape[1])]
+        for opset in (7, 9, 14, 15) if name == "odd" else (15,):
+            yield OpCase(name, "BatchNormalization", inputs, opset=opset, expected=_batch)
+    for dtype in FLOATS:
+        data = [OpCase.random(seed, 6, dtype=dtype) for seed in (1, 2, 3)]
+        inputs = [OpCase.random(6, 2, 6, 3, 4, dtype=dtype), *data, _positive(7, 6, dtype=dtype)]
+        yield OpCase(dtype, "BatchNormalization", inputs, {"epsilon": 0.01}, opset=9,
+                     expected=functools.partial(_batch_epsilon, 0.01))  # fmt: skip
+    x = OpCase.random(8, 2, 6, 5, dtype="float16")
+    wide = [OpCase.random(seed, 6) for seed in (9, 10, 11)]
+    inputs = [x, *wide, _positive(12, 6)]
+    yield OpCase("mixed_types", "BatchNormalization", inputs, expected=_batch)
+    each = [OpCase.random(seed, 3, 4) for seed in (13, 14, 15)]
+    yield OpCase("not_spatial", "BatchNormalization",
+                 [OpCase.random(16, 2, 3, 4), *each, _positive(17, 3, 4)], {"spatial": 0}, opset=7,
+                 expected=_batch)  # fmt: skip
+
+
+def _layer(axis: int, epsilon: float, x: Array, scale: Array, bias: Array | None) -> list[Array]:
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    wide = x.astype(np.float64)
+    mean = wide.mean(axes, keepdims=True)
+    inverse = 1 / np.sqrt(wide.var(axes, keepdims=True) + epsilon)
+    offset = 0 if bias is None else bias.astype(np.float64)
+    return [(wide - mean) * inverse * scale + offset, mean, inverse]
+
+
+def _layer_case(
+    name: str, x: Array, axis: int, affine_shape: tuple[int, ...], *, num_outputs: int = 3,
+    bias: bool = True, epsilon: float = 1e-5,
+) -> OpCase:  # fmt: skip
+    dtype = x.dtype.name
+    scale = OpCase.random(20, *affine_shape, dtype=dtype)
+    offset = OpCase.random(21, *affine_shape, dtype=dtype) if bias else None
+
+    def expected(x: Array, scale: Array, offset: Array | None = None) -> list[Array]:
+        return _layer(axis, epsilon, x, scale, offset)[:num_outputs]
+
+    inputs = [x, scale] if offset is None else [x, scale, offset]
+    attributes = {"axis": axis, "epsilon": epsilon}
+    # The two statistics of float16 data are float32, and come from float32 arithmetic.
+    return OpCase(
+        name, "LayerNormalization", inputs, attributes, num_outputs=num_outputs, expected=expected
+    )
+
+
+def _layer_norm() -> Iterator[OpCase]:
+    for size in (1, 2, 31, 32, 33, 96, 97, 128, 384, 512, 513, 1500, 4100, 8200, 16400):
+        yield _layer_case(f"size_{size}", OpCase.random(22, 5, size), -1, (size,))
+    x = OpCase.random(23, 2, 3, 4, 5)
+    yield _layer_case("axis_1", x, 1, (3, 4, 5))
+    yield _layer_case("axis_0", x, 0, (2, 3, 4, 5))
+    yield _layer_case("axis_minus_2", x, -2, (4, 5), epsilon=0.1)
+    yield _layer_case("no_bias", x, 3, (5,), bias=False, num_outputs=1)
+    yield _layer_case("trailing_scale", x, 2, (5,))
+    yield _layer_case("leading_scale", x, 2, (4, 1))
+    yield _layer_case("scalar_scale", x, 2, ())
+    yield _layer_case("scale_of_rank_4", x, 2, (1, 1, 4, 5))
+    yield _layer_case("scale_of_each_row", x, 2, (3, 1, 1))
+    for dtype in FLOATS:
+        yield _layer_case(dtype, OpCase.random(24, 6, 70, dtype=dtype), -1, (70,), num_outputs=1)
+    far = (OpCase.random(25, 3, 300) * 0.01 + 1000).astype(np.float32)
+    yield _layer_case("large_mean", far, -1, (300,), epsilon=1e-12)
+    yield _layer_case("large_mean_long", np.repeat(far, 9, axis=1), -1, (2700,), epsilon=1e-12)
+    flat = np.full((2, 40), 7.25, np.float32)
+    yield _layer_case("constant_rows", flat, -1, (40,))
+
+
+def _rms(x: Array, scale: Array) -> list[Array]:
+    wide = x.astype(np.float64)
+    return [wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-5) * scale]
+
+
+def _rms_norm() -> Iterator[OpCase]:
+    for size in (64, 700):
+        inputs = [OpCase.random(26, 4, size) + np.float32(2), OpCase.random(27, size)]
+        yield OpCase(f"size_{size}", "RMSNormalization", inputs, opset=23, expected=_rms)
+
+
+def _groups(num_groups: int, per_channel: bool) -> Callable[..., list[Array]]:
+    def expected(x: Array, scale: Array, bias: Array) -> list[Array]:
+        wide = x.astype(np.float64).reshape(x.shape[0], num_groups, -1)
+        mean, variance = wide.mean(-1, keepdims=True), wide.var(-1, keepdims=True)
+        normalized = (wide - mean) / np.sqrt(variance + 1e-5)
+        rows = x.shape[1] if per_channel else num_groups
+        shaped = normalized.reshape(x.shape[0], rows, -1)
+        return [(shaped * scale[:, None] + bias[:, None]).reshape(x.shape)]
+
+    return expected
+
+
+def _channel_norms() -> Iterator[OpCase]:
+    for name, shape in (
+        ("rank_4", (2, 6, 4, 5)),
+        ("rank_3", (2, 6, 700)),
+        ("rank_5", (1, 4, 2, 3, 5)),
+    ):
+        x, channels = OpCase.random(28, *shape), shape[1]
+        affine = [OpCase.random(29, channels), OpCase.random(30, channels)]
+        yield OpCase(
+            name, "InstanceNormalization", [x, *affine], opset=6, expected=_groups(channels, True)
+        )
+        for num_groups in (1, 2, channels):
+            attributes = {"num_groups": num_groups}
+            for opset, per_channel in ((18, False), (21, True)):
+                size = channels if per_channel else num_groups
+                yield OpCase(
+                    f"{name}_groups_{num_groups}", "GroupNormalization",
+                    [x, OpCase.random(31, size), OpCase.random(32, size)], attributes, opset,
+                    expected=_groups(num_groups, per_channel),
+                )  # fmt: skip
+
+
+def _lrn(size: int, alpha: float, beta: float, bias: float) -> Callable[[Array], list[Array]]:
+    def expected(x: Array) -> list[Array]:
+        squares = x.astype(np.float64) ** 2
+        total = np.zeros_like(squares)
+        for channel in range(x.shape[1]):
+            first, last = max(0, channel - (size - 1) // 2), channel + size // 2
+            total[:, channel] = squares[:, first : last + 1].sum(1)
+        return [x / (bias + alpha / size * total) ** beta]
+
+    return expected
+
+
+def _local_response() -> Iterator[OpCase]:
+    for name, shape in (("rank_4", (2, 7, 3, 5)), ("rank_2", (3, 9)), ("few_channels", (1, 2, 4))):
+        for size in (1, 3, 4, 5):
+            x = OpCase.random(33, *shape)
+            expected = _lrn(size, 1e-4, 0.75, 1.0)
+            yield OpCase(f"{name}_window_{size}", "LRN", [x], {"size": size}, 13, expected=expected)
+    attributes = {"size": 5, "alpha": 0.5, "beta": 0.6, "bias": 2.0}
+    for dtype in FLOATS:
+        x = OpCase.random(34, 1, 9, 4, 4, dtype=dtype)
+        yield OpCase(dtype, "LRN", [x], attributes, opset=1, expected=_lrn(5, 0.5, 0.6, 2.0))
+
+
+CASES = [
+    *_batch_norm(),
+    *_layer_norm(),
+    *_rms_norm(),
+    *_channel_norms(),
+    *_local_response(),
+]

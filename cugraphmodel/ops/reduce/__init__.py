@@ -1,0 +1,5 @@
+"""Reductions over axes."""
+
+from cugraphmodel.ops.reduce import reduce
+
+__all__ = ["reduce"]

@@ -1,0 +1,5 @@
+"""Softmax and LogSoftmax."""
+
+from cugraphmodel.ops.softmax import softmax
+
+__all__ = ["softmax"]
