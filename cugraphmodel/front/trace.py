@@ -67,11 +67,7 @@ def trace(
             else:
                 shape = input_shapes[info.name]
                 tracer.values[info.name] = Value(info.dtype, shape, info.name)
-    nodes = [
-        kept
-        for position in _needed(source, outputs)
-        if (kept := tracer.visit(source.nodes[position])) is not None
-    ]
+    nodes = [kept for node in _needed(source, outputs) if (kept := tracer.visit(node)) is not None]
     if tracer.problems:
         raise UnsupportedModelError(source.name, tuple(tracer.problems))
     values, constants = tracer.values, tracer.constants
@@ -88,17 +84,18 @@ def trace(
     return Traced(graph, frozenset(tracer.shape_parameters))
 
 
-def _needed(source: SourceModel, outputs: Iterable[str]) -> list[int]:
-    """Positions of the nodes that the outputs depend on, in file order."""
+def _needed(source: SourceModel, outputs: Iterable[str]) -> list[Node]:
+    """The nodes that the outputs depend on, in file order; outputs nobody reads are left out."""
     wanted = set(outputs)
-    positions = []
+    needed = []
     for position in range(len(source.nodes) - 1, -1, -1):
         node = source.nodes[position]
-        if wanted.intersection(filter(None, node.outputs)):
-            positions.append(position)
+        read = tuple(name if name in wanted else "" for name in node.outputs)
+        if any(read):
+            needed.append(replace(node, outputs=read))
             wanted.update(filter(None, node.inputs))
             wanted.update(source.implicit_reads.get(position, ()))
-    return positions[::-1]
+    return needed[::-1]
 
 
 @dataclass(eq=False)
