@@ -319,6 +319,12 @@ def test_a_launch_failure_names_the_step(gpu: StandIn, device: CudaDevice) -> No
     )
 
 
+def test_a_fault_on_the_gpu_names_the_step(gpu: StandIn, device: CudaDevice) -> None:
+    gpu.fail_at["streamSynchronize"] = (3, 700)
+    with pytest.raises(errors.CaptureError, match=r"node 6 .*failed in cudaStreamSync.*new proc"):
+        _prepare(device)
+
+
 def test_a_forked_process_is_told_so(
     gpu: StandIn, device: CudaDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ __all__ = ["NO_ERROR", "Addresses", "Copy", "Work", "bind_launches"]
 NO_ERROR = 0xFFFFFFFF
 """Content of the error word when no kernel met bad index data; see ``device.cuh``."""
 ERROR_WORD_BYTES = 4
+FAULT = " A fault on the GPU ends a process's use of it: start a new process."
 
 Array = npt.NDArray[Any]
 Record = Callable[[int], None]
@@ -100,13 +101,13 @@ class BoundLaunch:
         except RuntimeError as error:
             raise self.failure("cuLaunchKernel", error) from error
 
-    def failure(self, call: str, error: Exception) -> CaptureError:
+    def failure(self, call: str, error: Exception, advice: str = "") -> CaptureError:
         """The error to raise when a CUDA call failed for this launch."""
         node, launch = self.step.node, self.step.launch
         return CaptureError(
             f"{node.label}: kernel {launch.entry} of {launch.source} failed in {call} with grid "
             f"{launch.grid}, block {launch.block} and {launch.shared_bytes} bytes of dynamic "
-            f"shared memory: {error}.",
+            f"shared memory: {error}.{advice}",
             node=node,
             launch=launch,
             call=call,
@@ -171,7 +172,7 @@ class Work:
                 try:
                     stream.synchronize()
                 except RuntimeError as error:
-                    raise launch.failure("cudaStreamSynchronize", error) from error
+                    raise launch.failure("cudaStreamSynchronize", error, FAULT) from error
 
     def issue_inputs(self, stream: Any) -> None:
         """Put the copies in, and the clearing of the error word, on a stream."""
