@@ -17,6 +17,8 @@
 //
 // `out` may be one of the operands where they coincide element for element.
 
+typedef INDEX Index;
+
 template <typename T>
 struct Values {
   typename Acc<T>::type v[VECTOR];
@@ -52,22 +54,22 @@ CG_DEV OUT_TYPE apply([[maybe_unused]] T0 x0, [[maybe_unused]] T1 x1, [[maybe_un
 extern "C" __global__ void __launch_bounds__(128)
     elementwise(OUT_TYPE* out, const TYPE0* in0, const TYPE1* in1, const TYPE2* in2, long long size,
                 Dims shape, Dims strides0, Dims strides1, Dims strides2, float a, float b) {
-  const INDEX first = (INDEX(blockIdx.x) * blockDim.x + threadIdx.x) * VECTOR;
-  if (first >= INDEX(size)) return;
+  const Index first = (Index(blockIdx.x) * blockDim.x + threadIdx.x) * VECTOR;
+  if (first >= Index(size)) return;
 
-  INDEX outer = first, offset0 = 0, offset1 = 0, offset2 = 0;
+  Index outer = first, offset0 = 0, offset1 = 0, offset2 = 0;
 #pragma unroll
   for (int d = RANK - 1; d >= 0; --d) {
-    const INDEX extent = INDEX(shape.v[d]);
-    const INDEX quotient = d == 0 ? 0 : outer / extent;
-    const INDEX position = outer - quotient * extent;
+    const Index extent = Index(shape.v[d]);
+    const Index quotient = d == 0 ? 0 : outer / extent;
+    const Index position = outer - quotient * extent;
     outer = quotient;
-    if (STEP0 >= 0) offset0 += position * INDEX(strides0.v[d]);
-    if (STEP1 >= 0) offset1 += position * INDEX(strides1.v[d]);
-    if (STEP2 >= 0) offset2 += position * INDEX(strides2.v[d]);
+    if (STEP0 >= 0) offset0 += position * Index(strides0.v[d]);
+    if (STEP1 >= 0) offset1 += position * Index(strides1.v[d]);
+    if (STEP2 >= 0) offset2 += position * Index(strides2.v[d]);
   }
 
-  const INDEX left = INDEX(size) - first;
+  const Index left = Index(size) - first;
   const int count = left < VECTOR ? int(left) : VECTOR;
   const Values<TYPE0> x0 = load<STEP0>(in0 + offset0, count);
   const Values<TYPE1> x1 = load<STEP1>(in1 + offset1, count);

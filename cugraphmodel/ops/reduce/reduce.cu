@@ -26,71 +26,75 @@
 // ---- How threads share an output
 
 struct AcrossRow {
-  template <class Op>
-  static CG_DEV COMPUTE reduce(COMPUTE x) {
+  template <class Op, class T>
+  static CG_DEV T reduce(T x) {
     return row_reduce<ROW_THREADS, Op>(x);
   }
 };
 struct AcrossColumn {
-  template <class Op>
-  static CG_DEV COMPUTE reduce(COMPUTE x) {
+  template <class Op, class T>
+  static CG_DEV T reduce(T x) {
     return column_reduce<COLUMN_THREADS, Op>(x);
   }
 };
 
 // ---- What a thread keeps of the elements it has seen: the values of COMBINE
 
+template <class T>
 struct Sum {
-  RunningSum<COMPUTE> sum;
+  RunningSum<T> sum;
 
-  CG_DEV void add(COMPUTE x) { sum.add(x); }
+  CG_DEV void add(T x) { sum.add(x); }
   template <class Across>
-  CG_DEV COMPUTE total() const {
+  CG_DEV T total() const {
     return Across::template reduce<CgSum>(sum.total());
   }
 };
 
-template <class Op>
+template <class T, class Op>
 struct Only {
-  COMPUTE value;
+  T value;
 
-  CG_DEV void add(COMPUTE x) { value = Op::combine(value, x); }
+  explicit CG_DEV Only(T value) : value(value) {}
+  CG_DEV void add(T x) { value = Op::combine(value, x); }
   template <class Across>
-  CG_DEV COMPUTE total() const {
+  CG_DEV T total() const {
     return Across::template reduce<Op>(value);
   }
 };
-typedef Acc<SCALAR>::type Element;
-struct Largest : Only<CgMax> {
-  CG_DEV Largest() { value = COMPUTE(CgLimits<Element>::lowest()); }
+typedef CgLimits<Acc<SCALAR>::type> ElementLimits;
+template <class T>
+struct Largest : Only<T, CgMax> {
+  CG_DEV Largest() : Only<T, CgMax>(T(ElementLimits::lowest())) {}
 };
-struct Smallest : Only<CgMin> {
-  CG_DEV Smallest() { value = COMPUTE(CgLimits<Element>::highest()); }
+template <class T>
+struct Smallest : Only<T, CgMin> {
+  CG_DEV Smallest() : Only<T, CgMin>(T(ElementLimits::highest())) {}
 };
-struct Product : Only<CgProduct> {
-  CG_DEV Product() { value = COMPUTE(1); }
+template <class T>
+struct Product : Only<T, CgProduct> {
+  CG_DEV Product() : Only<T, CgProduct>(T(1)) {}
 };
 
 // The sum is scaled by exp(-highest); equal infinities differ by nothing.
+template <class T>
 struct LogSumExp {
-  COMPUTE highest = -CG_INF;
-  RunningSum<COMPUTE> sum;
+  T highest = -CG_INF;
+  RunningSum<T> sum;
 
-  static CG_DEV COMPUTE ratio(COMPUTE x, COMPUTE y) {
-    return x == y ? COMPUTE(1) : COMPUTE(cg_exp(x - y));
-  }
-  CG_DEV void rescale(COMPUTE to) {
-    const COMPUTE factor = ratio(highest, to);
+  static CG_DEV T ratio(T x, T y) { return x == y ? T(1) : cg_exp(x - y); }
+  CG_DEV void rescale(T to) {
+    const T factor = ratio(highest, to);
     sum.sum *= factor;
     sum.error *= factor;
     highest = to;
   }
-  CG_DEV void add(COMPUTE x) {
+  CG_DEV void add(T x) {
     if (x > highest) rescale(x);
     sum.add(ratio(x, highest));
   }
   template <class Across>
-  CG_DEV COMPUTE total() {
+  CG_DEV T total() {
     rescale(Across::template reduce<CgMax>(highest));
     return highest + cg_log(Across::template reduce<CgSum>(sum.total()));
   }
@@ -98,16 +102,18 @@ struct LogSumExp {
 
 // ---- Kernels
 
+typedef INDEX Index;
+
 template <int kRank>
-CG_DEV INDEX offset_of(INDEX position, const Dims& shape, const Dims& strides) {
-  INDEX offset = 0;
+CG_DEV Index offset_of(Index position, const Dims& shape, const Dims& strides) {
+  Index offset = 0;
 #pragma unroll
   for (int d = kRank - 1; d > 0; --d) {
-    const INDEX quotient = position / INDEX(shape.v[d]);
-    offset += (position - quotient * INDEX(shape.v[d])) * INDEX(strides.v[d]);
+    const Index quotient = position / Index(shape.v[d]);
+    offset += (position - quotient * Index(shape.v[d])) * Index(strides.v[d]);
     position = quotient;
   }
-  return kRank == 0 ? 0 : offset + position * INDEX(strides.v[0]);
+  return kRank == 0 ? 0 : offset + position * Index(strides.v[0]);
 }
 
 template <class Across>
@@ -118,15 +124,15 @@ CG_DEV void reduce(OUT_TYPE* out, const SCALAR* x, long long output, long long n
   const bool inside = output < num_outputs;
   const long long first = blockIdx.y * chunk;
   const long long last = inside ? cg_min(first + chunk, reduced_size) : first;
-  const SCALAR* base = x + (inside ? offset_of<KEPT_RANK>(INDEX(output), kept_shape, kept_strides) : 0);
-  COMBINE seen;
+  const SCALAR* base = x + (inside ? offset_of<KEPT_RANK>(Index(output), kept_shape, kept_strides) : 0);
+  COMBINE<COMPUTE> seen;
   for (long long r = first + lane; r < last; r += num_lanes) {
     const COMPUTE x =
-        cg_cast<COMPUTE>(base[offset_of<REDUCED_RANK>(INDEX(r), reduced_shape, reduced_strides)]);
+        cg_cast<COMPUTE>(base[offset_of<REDUCED_RANK>(Index(r), reduced_shape, reduced_strides)]);
     seen.add(MAP);
   }
   const COMPUTE total = seen.template total<Across>();
-  [[maybe_unused]] const COMPUTE count = COMPUTE(num_elements);
+  [[maybe_unused]] const COMPUTE count = cg_cast<COMPUTE>(num_elements);
   if (inside && lane == 0) out[blockIdx.y * num_outputs + output] = cg_cast<OUT_TYPE>(FINISH);
 }
 

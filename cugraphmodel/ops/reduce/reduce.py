@@ -194,7 +194,7 @@ def reduction_spec(op_type: str, since_version: int, reduction: Reduction) -> Op
 
 _SQUARE = "CgProduct::combine(x, x)"
 _REDUCTIONS = {
-    "ReduceL1": Reduction("Sum", "x < COMPUTE(0) ? -x : x"),
+    "ReduceL1": Reduction("Sum", "x < 0 ? -x : x"),
     "ReduceL2": Reduction("Sum", _SQUARE, "cg_sqrt(total)", "cg_sqrt(double(total))"),
     "ReduceLogSum": Reduction("Sum", "x", "cg_log(total)", "cg_log(double(total))"),
     "ReduceLogSumExp": Reduction("LogSumExp"),
