@@ -41,7 +41,7 @@ class StandIn:
     """
 
     def __init__(self) -> None:
-        self.kernels: dict[str, Kernel] = {}
+        self.kernels: dict[str, Kernel] = {"copy_blocks": _copy_blocks}
         self.calls: Counter[str] = Counter()
         self.fail_at: dict[str, tuple[int, int]] = {}
         self.total_bytes = 1 << 30
@@ -222,7 +222,9 @@ def _modules(gpu: StandIn) -> dict[str, ModuleType]:
     cuda = _module(
         "cupy.cuda",
         runtime=runtime,
-        nvrtc=_module("cupy.cuda.nvrtc", getVersion=lambda: (12, 9)),
+        nvrtc=_module(
+            "cupy.cuda.nvrtc", getVersion=lambda: (12, 9), getSupportedArchs=lambda: (80, 90)
+        ),
         Memory=memory,
         PinnedMemory=pinned,
         PinnedMemoryPointer=lambda block, offset: _view(block, offset),
@@ -253,6 +255,11 @@ def _kernel(gpu: StandIn, name: str) -> Callable[..., None]:
             action()
 
     return launch
+
+
+def _copy_blocks(table: bytes) -> None:
+    for target, source, num_bytes in np.frombuffer(table, np.int64).reshape(3, 8).T.tolist():
+        ctypes.memmove(target, source, num_bytes)
 
 
 def _view(block: _Memory, offset: int) -> Any:

@@ -14,6 +14,7 @@ from cugraphmodel import errors
 from cugraphmodel.arena import Slot
 from cugraphmodel.executors.cuda import device as device_module
 from cugraphmodel.executors.cuda import executable as executable_module
+from cugraphmodel.executors.cuda import staging
 from cugraphmodel.executors.cuda.device import CudaDevice
 from cugraphmodel.executors.cuda.executable import CudaExecutable
 from cugraphmodel.executors.cuda.weights import CudaWeightStore
@@ -128,14 +129,21 @@ def _assert_nothing_left(gpu: StandIn) -> None:
 
 @pytest.mark.parametrize("capture", [True, False])
 @pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("limit", [0, staging.MAX_KERNEL_COPY_BYTES])
 def test_replay_computes_what_the_plan_says(
-    gpu: StandIn, device: CudaDevice, capture: bool, timed: bool
+    gpu: StandIn,
+    device: CudaDevice,
+    capture: bool,
+    timed: bool,
+    limit: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(staging, "MAX_KERNEL_COPY_BYTES", limit)
     executable = _prepare(device, capture=capture)
     for start in (0, 1):
         executable.inputs[0][:] = x = np.arange(start, start + 4, dtype=FLOAT)
         if timed:
-            assert executable.replay_timed() == 2.0, "one tick a kernel"
+            assert executable.replay_timed() == 2.0, "one tick a step"
         else:
             executable.replay()
         w = 2 * np.arange(4, dtype=FLOAT)
@@ -249,6 +257,26 @@ def test_a_plan_without_work_runs(gpu: StandIn, device: CudaDevice) -> None:
     _assert_nothing_left(gpu)
 
 
+def test_small_tensors_go_through_kernels_and_large_ones_through_copy_nodes(
+    gpu: StandIn, device: CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "MAX_KERNEL_COPY_BYTES", 48)
+    values = [Value(FLOAT, (size,), f"v{size}") for size in range(20)]
+    slots = {value.name: Slot(256 * place, value.num_bytes) for place, value in enumerate(values)}
+    plan = Plan(tuple(values), tuple(values), (), slots, {}, 256 * 20, uses_error_word=False)
+    executable = _prepare(device, plan)
+    gpu.calls.clear()
+    again = _prepare(device, plan)
+    assert gpu.calls["memcpyAsync1"] == gpu.calls["memcpyAsync2"] == 2 * 7, "13 to 19, run twice"
+    assert gpu.calls["launchKernel"] == 2 * 2 * 2, "12 in two launches, in and out, run twice"
+    for number, view in enumerate(executable.inputs):
+        view[:] = number
+    executable.replay()
+    for number, view in enumerate(executable.outputs):
+        np.testing.assert_array_equal(view, np.full(number, number))
+    again.close()
+
+
 def test_too_little_memory_is_known_before_anything_is_taken(
     gpu: StandIn, device: CudaDevice
 ) -> None:
@@ -269,20 +297,23 @@ def test_too_little_memory_is_known_before_anything_is_taken(
         ("malloc", 1, 2, errors.DeviceMemoryError),
         ("malloc", 2, 2, errors.DeviceMemoryError),
         ("malloc", 2, 46, RuntimeError),
-        ("hostAlloc", 1, 2, errors.DeviceMemoryError),
-        ("hostAlloc", 6, 2, errors.DeviceMemoryError),
-        ("memcpyAsync1", 1, 1, RuntimeError),
+        ("memcpyAsync1", 1, 1, RuntimeError),  # the weight's
         ("streamSynchronize", 1, 1, RuntimeError),
-        ("launchKernel", 2, 1, errors.CaptureError),
-        ("streamSynchronize", 3, 700, errors.CaptureError),
+        ("hostAlloc", 1, 2, errors.DeviceMemoryError),
+        ("hostAlloc", 7, 2, errors.DeviceMemoryError),
+        ("launchKernel", 1, 1, errors.CaptureError),  # warm-up: inputs, two steps, outputs
+        ("launchKernel", 3, 1, errors.CaptureError),
+        ("streamSynchronize", 4, 700, errors.CaptureError),
         ("streamBeginCapture", 1, 900, errors.CaptureError),
-        ("launchKernel", 4, 701, errors.CaptureError),
-        ("memcpyAsync2", 2, 900, errors.CaptureError),
+        ("launchKernel", 7, 701, errors.CaptureError),
+        ("launchKernel", 8, 701, errors.CaptureError),
         ("streamEndCapture", 1, 901, errors.CaptureError),
         ("graphUpload", 1, 2, errors.CaptureError),
+        ("streamBeginCapture", 2, 900, errors.CaptureError),
         ("cuEventRecordWithFlags", 2, 1, errors.CaptureError),
-        ("launchKernel", 6, 701, errors.CaptureError),
+        ("launchKernel", 11, 701, errors.CaptureError),
         ("streamEndCapture", 2, 901, errors.CaptureError),
+        ("graphUpload", 2, 2, errors.CaptureError),
     ],
 )
 def test_a_failure_gives_back_everything(
@@ -309,7 +340,7 @@ def test_a_failure_gives_back_everything(
 
 
 def test_a_launch_failure_names_the_step(gpu: StandIn, device: CudaDevice) -> None:
-    gpu.fail_at["launchKernel"] = (2, 1)
+    gpu.fail_at["launchKernel"] = (3, 1)
     with pytest.raises(errors.CaptureError) as raised:
         _prepare(device)
     assert str(raised.value) == (
@@ -320,7 +351,7 @@ def test_a_launch_failure_names_the_step(gpu: StandIn, device: CudaDevice) -> No
 
 
 def test_a_fault_on_the_gpu_names_the_step(gpu: StandIn, device: CudaDevice) -> None:
-    gpu.fail_at["streamSynchronize"] = (3, 700)
+    gpu.fail_at["streamSynchronize"] = (4, 700)
     with pytest.raises(errors.CaptureError, match=r"node 6 .*failed in cudaStreamSync.*new proc"):
         _prepare(device)
 

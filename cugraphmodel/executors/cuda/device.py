@@ -12,6 +12,7 @@ from cugraphmodel.executors.base import Progress, WeightStore
 from cugraphmodel.executors.cuda.compiler import load_kernels
 from cugraphmodel.executors.cuda.driver import probe
 from cugraphmodel.executors.cuda.executable import CudaExecutable
+from cugraphmodel.executors.cuda.staging import COPY_KERNEL
 from cugraphmodel.executors.cuda.weights import CudaWeightStore
 from cugraphmodel.ir import Parameters
 from cugraphmodel.plan import Plan
@@ -34,14 +35,18 @@ class CudaDevice:
         from cupy.cuda import nvrtc, runtime
 
         properties = runtime.getDeviceProperties(ordinal)
+        capability = 10 * properties["major"] + properties["minor"]
+        nvrtc_version = ".".join(map(str, nvrtc.getVersion()))
+        if capability not in nvrtc.getSupportedArchs():
+            raise RuntimeError(f"NVRTC {nvrtc_version} does not compile for sm_{capability}")
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}"
-        self.architecture = f"sm_{properties['major']}{properties['minor']}"
+        self.architecture = f"sm_{capability}"
         self.description = (
             f"{properties['name'].decode()} ({self.architecture}), "
             f"driver for CUDA {_version(runtime.driverGetVersion())}, "
             f"CUDA runtime {_version(runtime.runtimeGetVersion())}, "
-            f"NVRTC {'.'.join(map(str, nvrtc.getVersion()))}, CuPy {cupy.__version__}"
+            f"NVRTC {nvrtc_version}, CuPy {cupy.__version__}"
         )
         self._runtime: Any = runtime
         self._pid = os.getpid()
@@ -108,7 +113,7 @@ class CudaDevice:
         if not isinstance(store, CudaWeightStore) or store.device is not self:
             raise TypeError(f"{store!r} was not made by {self.name}.weight_store().")
         with self.current():
-            launches = [step.launch for step in plan.steps]
+            launches = [COPY_KERNEL, *(step.launch for step in plan.steps)]
             kernels = load_kernels(launches, self.architecture, progress)
             return CudaExecutable(self, plan, store, params, kernels, capture=capture)
 

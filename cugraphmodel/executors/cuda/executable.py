@@ -14,15 +14,9 @@ from cugraphmodel.errors import CaptureError, DataIndexError
 from cugraphmodel.executors.cuda.capture import capture as capture_graph
 from cugraphmodel.executors.cuda.driver import record_event_in_capture
 from cugraphmodel.executors.cuda.memory import DeviceBlock, require_free, zeroed_pinned
+from cugraphmodel.executors.cuda.staging import COPY_KERNEL, Copy, bind_copies
 from cugraphmodel.executors.cuda.weights import CudaWeightStore, Weight
-from cugraphmodel.executors.cuda.work import (
-    ERROR_WORD_BYTES,
-    NO_ERROR,
-    Addresses,
-    Copy,
-    Work,
-    bind_launches,
-)
+from cugraphmodel.executors.cuda.work import Addresses, Work, bind_launches
 from cugraphmodel.ir import Parameters, TensorType
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.plan import Plan
@@ -33,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["CudaExecutable"]
 
 Array = npt.NDArray[Any]
+
+NO_ERROR = 0xFFFFFFFF
+"""Content of the error word when no kernel met bad index data; see ``device.cuh``."""
+ERROR_WORD_BYTES = 4
 
 
 class CudaExecutable:
@@ -64,7 +62,9 @@ class CudaExecutable:
         self._arena: DeviceBlock | None = None
         self._weights: dict[str, Weight] = {}
         self._error_word: Array = np.full(1, NO_ERROR, np.uint32)
-        self._work = Work((), (), (), 0)
+        self._clean_word: Array = self._error_word
+        self._staged_outputs: tuple[Array, ...] = ()
+        self._work = Work()
         self._graph: Any = None
         self._timed_graph: Any = None
         self._stream: Any = Stream(non_blocking=True)
@@ -72,10 +72,9 @@ class CudaExecutable:
         try:
             self._allocate(store, parameters)
             self._bind(kernels)
-            self._work.warm_up(self._stream)
+            self._warm_up()
             if capture:
                 self._capture()
-            self._stream.synchronize()
         except BaseException:
             with suppress(RuntimeError):  # after a fault on the device every call fails
                 self._stream.synchronize()
@@ -136,9 +135,9 @@ class CudaExecutable:
     def _release(self) -> None:
         self._graph = self._timed_graph = self._stream = None
         self._events = ()
-        self._work = Work((), (), (), 0)
-        self._error_word = np.full(1, NO_ERROR, np.uint32)
-        self.inputs = self.outputs = ()
+        self._work = Work()
+        self._error_word = self._clean_word = np.full(1, NO_ERROR, np.uint32)
+        self.inputs = self.outputs = self._staged_outputs = ()
         self._weights = {}
         if self._arena is not None:
             self._arena.free()
@@ -151,9 +150,12 @@ class CudaExecutable:
         self._arena = DeviceBlock(arena_bytes)
         self._weights = store.acquire(constants, parameters, self._stream)
         self.inputs = tuple(zeroed_pinned(value) for value in plan.inputs)
-        self.outputs = tuple(_read_only(zeroed_pinned(value)) for value in plan.outputs)
+        self._staged_outputs = tuple(zeroed_pinned(value) for value in plan.outputs)
+        self.outputs = tuple(_read_only(array) for array in self._staged_outputs)
         if plan.uses_error_word:
-            self._error_word = zeroed_pinned(TensorType(np.dtype(np.uint32), (1,)))
+            word = TensorType(np.dtype(np.uint32), (1,))
+            self._error_word, self._clean_word = zeroed_pinned(word), zeroed_pinned(word)
+            self._clean_word[0] = NO_ERROR
 
     def _bind(self, kernels: Mapping[Launch, Any]) -> None:
         plan, arena = self._plan, self._arena
@@ -171,16 +173,25 @@ class CudaExecutable:
         ]
         copies_out = [
             Copy(array.ctypes.data, addresses.of_value(value.name), array.nbytes)
-            for value, array in zip(plan.outputs, self.outputs, strict=True)
+            for value, array in zip(plan.outputs, self._staged_outputs, strict=True)
         ]
         if plan.uses_error_word:
-            copies_out.append(Copy(self._error_word.ctypes.data, error_word, ERROR_WORD_BYTES))
+            clean, found = self._clean_word.ctypes.data, self._error_word.ctypes.data
+            copies_in.append(Copy(error_word, clean, ERROR_WORD_BYTES))
+            copies_out.append(Copy(found, error_word, ERROR_WORD_BYTES))
+        copy_kernel = kernels[COPY_KERNEL]
         self._work = Work(
-            tuple(copy for copy in copies_in if copy.num_bytes > 0),
+            tuple(bind_copies(copies_in, copy_kernel, to_device=True)),
             tuple(bind_launches(plan.steps, kernels, addresses)),
-            tuple(copy for copy in copies_out if copy.num_bytes > 0),
-            error_word,
+            tuple(bind_copies(copies_out, copy_kernel, to_device=False)),
         )
+
+    def _warm_up(self) -> None:
+        """Run once with inputs of zeros; the outputs hold zeros again afterwards."""
+        self._work.warm_up(self._stream)
+        self._stream.synchronize()
+        for array in self._staged_outputs:
+            array.fill(0)
 
     def _capture(self) -> None:
         """Capture the work twice: bare for :meth:`replay`, and with events around the kernels."""
@@ -193,6 +204,7 @@ class CudaExecutable:
                     stream, lambda: self._work.issue(stream, self._record_in_capture)
                 )
                 self._timed_graph.upload(stream)
+            stream.synchronize()
         except RuntimeError as error:
             if isinstance(error, CaptureError):
                 raise
@@ -217,5 +229,6 @@ class CudaExecutable:
 
 
 def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+    view = array.view()
+    view.flags.writeable = False
+    return view

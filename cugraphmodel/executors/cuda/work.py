@@ -1,10 +1,10 @@
-"""What one replay does, with every address fixed: copies in, kernels, copies out."""
+"""What one replay puts on a stream, with every address fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,26 @@ from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, Workspace
 from cugraphmodel.plan import Plan, Step
 
-__all__ = ["NO_ERROR", "Addresses", "Copy", "Work", "bind_launches"]
+__all__ = ["Addresses", "BoundLaunch", "Command", "Work", "bind_launches", "pack"]
 
-NO_ERROR = 0xFFFFFFFF
-"""Content of the error word when no kernel met bad index data; see ``device.cuh``."""
-ERROR_WORD_BYTES = 4
 FAULT = " A fault on the GPU ends a process's use of it: start a new process."
 
 Array = npt.NDArray[Any]
 Record = Callable[[int], None]
 """``record(0)`` is called before the first kernel is issued, ``record(1)`` after the last."""
+
+
+class Command(Protocol):
+    """Something to put on a stream."""
+
+    def issue(self, stream: Any) -> None:
+        """Put it on the stream, which is the current one, without waiting."""
+        ...
+
+
+def pack(data: bytes) -> Array:
+    """A kernel argument of exactly these bytes: CuPy passes an array of size one by value."""
+    return np.frombuffer(data, f"V{len(data)}")
 
 
 @dataclass(frozen=True)
@@ -69,33 +79,29 @@ class Addresses:
         raise TypeError(f"{step.node.label}: {step.launch.entry} cannot take {argument!r}.")
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A copy between pinned host memory and the device, in bytes and addresses."""
-
-    target: int
-    source: int
-    num_bytes: int
-
-
 @dataclass(frozen=True, eq=False)
 class BoundLaunch:
-    """A ``cupy.RawKernel`` and its arguments, each as an array of one element.
+    """A launch whose arguments are fixed.
 
-    CuPy passes a NumPy array of size one by value: the kernel gets exactly its bytes.
+    Attributes:
+        label: what messages call whatever it belongs to.
+        launch: kernel and geometry.
+        kernel: its ``cupy.RawKernel``.
+        arguments: see :func:`pack`.
     """
 
-    step: Step
+    label: str
+    launch: Launch
     kernel: Any
     arguments: tuple[Array, ...]
 
-    def issue(self) -> None:
+    def issue(self, stream: Any) -> None:  # noqa: ARG002  CuPy launches on the current stream
         """Launch on the current stream.
 
         Raises:
             CaptureError: the driver refused.
         """
-        launch = self.step.launch
+        launch = self.launch
         try:
             self.kernel(launch.grid, launch.block, self.arguments, shared_mem=launch.shared_bytes)
         except RuntimeError as error:
@@ -103,12 +109,11 @@ class BoundLaunch:
 
     def failure(self, call: str, error: Exception, advice: str = "") -> CaptureError:
         """The error to raise when a CUDA call failed for this launch."""
-        node, launch = self.step.node, self.step.launch
+        launch = self.launch
         return CaptureError(
-            f"{node.label}: kernel {launch.entry} of {launch.source} failed in {call} with grid "
+            f"{self.label}: kernel {launch.entry} of {launch.source} failed in {call} with grid "
             f"{launch.grid}, block {launch.block} and {launch.shared_bytes} bytes of dynamic "
             f"shared memory: {error}.{advice}",
-            node=node,
             launch=launch,
             call=call,
         )
@@ -119,26 +124,25 @@ def bind_launches(
 ) -> Iterator[BoundLaunch]:
     """Launches of a plan with their arguments; a node's error code is the position of its step."""
     for code, step in enumerate(steps):
-        packed = (addresses.argument_bytes(argument, step, code) for argument in step.launch.args)
-        arguments = tuple(np.frombuffer(data, f"V{len(data)}") for data in packed)
-        yield BoundLaunch(step, kernels[step.launch], arguments)
+        arguments = tuple(
+            pack(addresses.argument_bytes(argument, step, code)) for argument in step.launch.args
+        )
+        yield BoundLaunch(step.node.label, step.launch, kernels[step.launch], arguments)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Work:
     """One replay.
 
     Attributes:
-        copies_in: pinned memory to the arena.
-        launches: kernels, in order.
-        copies_out: arena and weights to pinned memory.
-        error_word: device address of the error word, 0 for none.
+        copies_in: pinned memory to the device.
+        launches: the plan's kernels, in order.
+        copies_out: device to pinned memory.
     """
 
-    copies_in: tuple[Copy, ...]
-    launches: tuple[BoundLaunch, ...]
-    copies_out: tuple[Copy, ...]
-    error_word: int
+    copies_in: tuple[Command, ...] = ()
+    launches: tuple[BoundLaunch, ...] = ()
+    copies_out: tuple[Command, ...] = ()
 
     def issue(self, stream: Any, record: Record | None = None) -> None:
         """Put everything on a stream of the current device, without waiting.
@@ -147,17 +151,19 @@ class Work:
             CaptureError: a launch failed.
         """
         with stream:
-            self.issue_inputs(stream)
+            for copy in self.copies_in:
+                copy.issue(stream)
             if record is not None:
                 record(0)
             for launch in self.launches:
-                launch.issue()
+                launch.issue(stream)
             if record is not None:
                 record(1)
-            self._issue_outputs(stream)
+            for copy in self.copies_out:
+                copy.issue(stream)
 
     def warm_up(self, stream: Any) -> None:
-        """Run all kernels once, waiting after each, so that a fault is found where it happens.
+        """Run everything once, waiting after each kernel, so that a fault is found at its origin.
 
         The driver loads code and sets up local memory at a kernel's first launch; both must not
         happen during capture.
@@ -166,29 +172,11 @@ class Work:
             CaptureError: a kernel failed.
         """
         with stream:
-            self.issue_inputs(stream)
-            for launch in self.launches:
-                launch.issue()
-                try:
-                    stream.synchronize()
-                except RuntimeError as error:
-                    raise launch.failure("cudaStreamSynchronize", error, FAULT) from error
-
-    def issue_inputs(self, stream: Any) -> None:
-        """Put the copies in, and the clearing of the error word, on a stream."""
-        from cupy.cuda import runtime
-
-        if self.error_word:
-            runtime.memsetAsync(self.error_word, 0xFF, ERROR_WORD_BYTES, stream.ptr)
-        for copy in self.copies_in:
-            runtime.memcpyAsync(
-                copy.target, copy.source, copy.num_bytes, runtime.memcpyHostToDevice, stream.ptr
-            )
-
-    def _issue_outputs(self, stream: Any) -> None:
-        from cupy.cuda import runtime
-
-        for copy in self.copies_out:
-            runtime.memcpyAsync(
-                copy.target, copy.source, copy.num_bytes, runtime.memcpyDeviceToHost, stream.ptr
-            )
+            for command in (*self.copies_in, *self.launches, *self.copies_out):
+                command.issue(stream)
+                if isinstance(command, BoundLaunch):
+                    try:
+                        stream.synchronize()
+                    except RuntimeError as error:
+                        call = "cudaStreamSynchronize"
+                        raise command.failure(call, error, FAULT) from error
