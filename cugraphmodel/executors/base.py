@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.ir import Parameters
