@@ -95,13 +95,20 @@ template <typename T, typename U> CG_DEV T el_integer_pow(T x, U n) {
   return power;
 }
 
+// x, or the integer that x misses by rounding alone: pow is right to 2 units in the last place on a
+// GPU, and cutting 2.9999999999999996 down to 2 would be off by one.
+CG_DEV double el_snap(double x) {
+  const double nearest = cg_round(x);
+  return cg_abs(x - nearest) <= 1e-15 * cg_abs(x) ? nearest : x;
+}
+
 // T: float, double, int, long long. U: any. Integer to integer is exact; an integer raised to a
 // float, and a float raised to what it cannot hold, are computed in double.
 template <typename T, typename U> CG_DEV T el_pow(T x, U y) {
   if constexpr (!CgLimits<T>::is_float && !CgLimits<U>::is_float) {
     return el_integer_pow(x, y);
   } else if constexpr (!CgLimits<T>::is_float) {
-    return cg_cast<T>(cg_pow(double(x), double(y)));
+    return cg_cast<T>(el_snap(cg_pow(double(x), double(y))));
   } else {
     if (y == U(2)) return x * x;
     constexpr bool fits = CgLimits<U>::is_float ? sizeof(U) <= sizeof(T) : sizeof(U) < sizeof(T);
