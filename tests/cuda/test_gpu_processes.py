@@ -57,6 +57,7 @@ def run_python(body: str, cache: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+    assert "Exception ignored" not in done.stderr, done.stderr
 
 
 def test_the_first_graph_of_a_process_is_right(tmp_path: Path) -> None:
