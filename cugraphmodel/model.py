@@ -195,6 +195,8 @@ class LoadedModel:
         """
         with self._lock:
             fresh = self._checked_parameter(name, array)
+            if self._eager is not None and name in self._eager.record.shape_parameters:
+                self._drop_eager_form()
             with self._quiet_graphs() as records:
                 for record in records:
                     if name in record.shape_parameters:
@@ -269,15 +271,19 @@ class LoadedModel:
         if self._eager is None or self._eager.key != key:
             traced = trace(self._source, self._parameters, shapes, outputs, {})
             plan = build_plan(traced.graph, reuse_memory=False)
-            if self._eager is not None:
-                self._eager.executable.close()
-                self._eager = None
+            self._drop_eager_form()
             executable = self._prepare(plan, capture=False, progress=None)
             label = f"the eager form of {self.name}"
             record = self._record(label, threading.RLock(), plan, traced)
             self._eager = _Eager(key, plan, executable, record)
             self._records[self._eager] = record
         return self._eager
+
+    def _drop_eager_form(self) -> None:
+        if self._eager is not None:
+            self._records.pop(self._eager, None)
+            self._eager.executable.close()
+            self._eager = None
 
     def _checked_parameter(self, name: str, array: Array) -> Array:
         if name not in self._parameters:

@@ -37,7 +37,7 @@ def bind_inputs(
     """
     shapes: dict[str, _OpenShape] = {}
     for info in inputs:
-        if info.shape is None and info.name not in input_shapes:
+        if info.shape is None and info.dtype is not None and info.name not in input_shapes:
             raise ShapeError(
                 f"input {info.name!r} declares no shape. "
                 f"Pass input_shapes={{{info.name!r}: (...)}} to capture_graph."

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.dtypes import from_onnx
-from cugraphmodel.errors import ModelLoadError
+from cugraphmodel.errors import ModelLoadError, UnsupportedModelError
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
 from cugraphmodel.ir import Node
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["ModelSource", "read_model"]
 
 Array = npt.NDArray[Any]
+NEWEST_OPSET = 28
+"""Of the standard domain: operators may mean something else in a later one."""
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 
@@ -95,7 +97,7 @@ def _convert(model: Any, name: str) -> SourceModel:
         )
     if model.ByteSize() < onnx.checker.MAXIMUM_PROTOBUF:
         try:
-            onnx.checker.check_model(model)
+            onnx.checker.check_model(_shaped(model))
         except (onnx.checker.ValidationError, ValueError) as error:
             raise ModelLoadError(f"{name} is not a valid ONNX model: {error}") from error
     parameters = _parameters(model.graph, name)
@@ -105,6 +107,10 @@ def _convert(model: Any, name: str) -> SourceModel:
     )
     inlined = inliner.inline_local_functions(model) if model.functions else model
     versions = {_domain(entry.domain): entry.version for entry in inlined.opset_import}
+    if versions.get("", 0) > NEWEST_OPSET:
+        raise UnsupportedModelError(
+            name, (f"it needs opset {versions['']}; the newest known here is {NEWEST_OPSET}.",)
+        )
     indices = _file_indices(inlined.graph.node, file_nodes)
     return SourceModel(
         name=name,
@@ -120,6 +126,23 @@ def _convert(model: Any, name: str) -> SourceModel:
         outputs=tuple(_info(v) for v in model.graph.output),
         parameters=parameters,
     )
+
+
+def _shaped(model: Any) -> Any:
+    """The model, or a copy if inputs or outputs declare no shape, which onnx's checker demands."""
+    import onnx
+
+    def shapeless(graph: Any) -> list[Any]:
+        tensors = [v.type.tensor_type for v in (*graph.input, *graph.output) if v.HasField("type")]
+        return [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
+
+    if not shapeless(model.graph):
+        return model
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for tensor in shapeless(copy.graph):
+        tensor.shape.SetInParent()
+    return copy
 
 
 def _domain(domain: str) -> str:

@@ -64,6 +64,7 @@ def trace(
         if info.name not in constant_inputs:
             if info.dtype is None:
                 tracer.problems.append(f"input {info}: this type is not supported")
+                tracer.unknown.add(info.name)
             else:
                 shape = input_shapes[info.name]
                 tracer.values[info.name] = Value(info.dtype, shape, info.name)

@@ -11,7 +11,12 @@ import pytest
 from onnx.external_data_helper import convert_model_to_external_data
 
 import cugraphmodel
-from cugraphmodel.errors import DeviceUnavailableError, ModelLoadError, UnsupportedModelError
+from cugraphmodel.errors import (
+    DeviceUnavailableError,
+    ModelLoadError,
+    ShapeError,
+    UnsupportedModelError,
+)
 from tests.api.builders import affine, affine_steps, build, normal, relu
 
 
@@ -124,6 +129,86 @@ def test_every_unsupported_node_is_listed_in_one_error() -> None:
     assert "node 1 'middle' (custom.Whirl, opset 3)" in text
     assert "node 3 (custom.Twirl, opset 3)" in text
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "words"),
+    [
+        ("(string[N] x) => (string[N] y)", "y = Identity(x)", "input x: string[N]"),
+        ("(bfloat16[N] x) => (bfloat16[N] y)", "y = Relu(x)", "input x: bfloat16[N]"),
+        ("(complex64[N] x) => (complex64[N] y)", "y = Identity(x)", "input x: complex64[N]"),
+        ("(float[N] x, seq(float[N]) s) => (float[N] y)", "y = Relu(x)", "input s: sequence"),
+        ("(optional(float[N]) x) => (bool y)", "y = OptionalHasElement(x)", "input x: optional"),
+        ("(float[N] x) => (seq(float[N]) y)", "y = SequenceConstruct(x)", "SequenceConstruct"),
+    ],
+)
+def test_types_that_are_no_supported_tensors_are_named(
+    signature: str, body: str, words: str
+) -> None:
+    model = cugraphmodel.load(build(signature, body), device="cpu")
+    with pytest.raises(UnsupportedModelError) as caught:
+        model.capture_graph()
+    assert words in str(caught.value)
+    assert "do not fit together" not in str(caught.value)
+
+
+@pytest.mark.parametrize("opset", [29, 99, 2**31 - 1])
+def test_an_opset_from_the_future_is_refused(opset: int) -> None:
+    proto = relu()
+    proto.opset_import[0].version = opset
+    with pytest.raises(UnsupportedModelError, match=f"opset {opset}"):
+        cugraphmodel.load(proto, device="cpu")
+
+
+def test_an_operator_from_before_its_first_supported_opset_is_refused() -> None:
+    proto = relu()
+    proto.opset_import[0].version = 5
+    with pytest.raises(UnsupportedModelError, match=r"Relu, opset 5.*from opset 6"):
+        cugraphmodel.load(proto, device="cpu").capture_graph(1)
+
+
+def test_a_model_without_an_opset_is_no_model() -> None:
+    proto = relu()
+    del proto.opset_import[:]
+    with pytest.raises(ModelLoadError, match="opset_import"):
+        cugraphmodel.load(proto, device="cpu")
+
+
+def test_an_output_may_declare_no_shape(device: str) -> None:
+    proto = relu()
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    before = proto.SerializeToString()
+    with cugraphmodel.load(proto, device=device).capture_graph(2) as graph:
+        assert graph.output_shapes == ((2, 4),)
+    assert proto.SerializeToString() == before
+
+
+def test_an_input_that_declares_no_shape_takes_one_from_input_shapes(device: str) -> None:
+    proto = relu()
+    proto.graph.input[0].type.tensor_type.ClearField("shape")
+    model = cugraphmodel.load(proto, device=device)
+    with pytest.raises(ShapeError, match=r"'x' declares no shape.*input_shapes"):
+        model.capture_graph(2)
+    with model.capture_graph(input_shapes={"x": (3, 2)}) as graph:
+        x = normal(1, 3, 2)
+        np.testing.assert_array_equal(graph.run([x])[0], np.maximum(x, 0))
+
+
+def test_local_functions_run_and_count_as_the_one_node_they_are(device: str) -> None:
+    proto = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        outer (float[N,4] x) => (float[N,4] y) { a = Relu(x) b = local.thrice(a) y = Neg(b) }
+        <domain: "local", opset_import: ["" : 17]>
+        thrice (i) => (o) { a = Add(i, i) o = Add(a, i) }"""
+    )
+    model = cugraphmodel.load(proto, device=device)
+    assert [node.op_type for node in model.nodes] == ["Relu", "thrice", "Neg"]
+    x = normal(1, 2, 4)
+    with model.capture_graph(2, [1, -1, "a"]) as graph:
+        b, y, a = graph.run([x])
+    np.testing.assert_array_equal(a, np.maximum(x, 0))
+    np.testing.assert_allclose(b, 3 * a, rtol=1e-6)
+    np.testing.assert_array_equal(y, -b)
 
 
 def test_a_device_of_no_known_kind_is_refused() -> None:

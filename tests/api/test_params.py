@@ -114,6 +114,14 @@ def test_a_parameter_that_decides_shapes_is_refused_while_a_graph_uses_it(device
         np.testing.assert_array_equal(other.run([x])[0], x.reshape(4, 3) * np.float32(3))
 
 
+def test_forward_does_not_hold_on_to_a_parameter_that_decides_shapes(device: str) -> None:
+    model = cugraphmodel.load(reshape_by_parameter(), device=device)
+    x = normal(1, 2, 6)
+    assert model.forward([x])[0].shape == (3, 4)
+    model.load_param("target", np.array([4, 3]))
+    np.testing.assert_array_equal(model.forward([x])[0], x.reshape(4, 3) * np.float32(2))
+
+
 @pytest.mark.parametrize(
     ("name", "array", "error", "words"),
     [

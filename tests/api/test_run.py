@@ -10,7 +10,7 @@ import pytest
 import cugraphmodel
 from cugraphmodel import CudaGraphModel
 from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
-from tests.api.builders import affine, affine_steps, build, normal, relu, two_inputs
+from tests.api.builders import affine, affine_steps, build, convolution, normal, relu, two_inputs
 
 X = normal(3, 2, 4)
 OTHER = normal(4, 2, 4)
@@ -254,6 +254,33 @@ def test_empty_tensors_run(device: str) -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
     with cugraphmodel.load(model, device=device).capture_graph(dims={"N": 0}) as graph:
         assert graph.run([np.empty((0, 4), np.float32)])[0].shape == (0, 4)
+
+
+def test_a_thousand_replays_give_the_same_bits(device: str) -> None:
+    x = normal(7, 3, 2, 5, 5)
+    with cugraphmodel.load(convolution(), device=device).capture_graph(3) as graph:
+        right = graph.run([x])[0].tobytes()
+        for _ in range(1000):
+            graph.run_inplace()
+            assert graph.output_slice(0).tobytes() == right
+
+
+def test_precision_is_chosen_at_capture_and_told(device: str) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    with model.capture_graph(2) as plain, model.capture_graph(2, precision="ieee") as ieee:
+        assert plain.precision == "fp32"
+        assert ieee.precision == "ieee"
+        assert "ieee" in repr(ieee)
+        np.testing.assert_allclose(ieee.run([X])[0], affine_steps(X)[2], rtol=1e-5, atol=1e-6)
+
+
+def test_progress_is_told_kernel_by_kernel(device: str) -> None:
+    told: list[tuple[str, int, int]] = []
+    model = cugraphmodel.load(convolution(), device=device)
+    model.capture_graph(1, progress=lambda *step: told.append(step)).close()
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[-1][1] == told[-1][2] >= 1
+    assert all(what for what, _, _ in told)
 
 
 def test_two_captures_of_one_model_give_the_same_bits(device: str) -> None:
