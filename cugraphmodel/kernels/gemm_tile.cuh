@@ -1,14 +1,25 @@
 #pragma once
-// What the tiled matrix kernels share: which outputs a thread owns, and the product of two tiles.
+// What the tiled matrix kernels share: loading tiles, multiplying them, and who owns which outputs.
 //
 // A block owns TILE_ROWS x TILE_COLUMNS outputs, each of its threads THREAD_ROWS x THREAD_COLUMNS of
 // them, and walks over the depth TILE_DEPTH at a time. Every output has one accumulator that sums in
 // the order of the depth, so the result depends on no tile size.
 #include "device.cuh"
+#include "lanes.cuh"
+
+// For loops that a GPU must unroll to keep arrays in registers, and a CPU had better leave alone.
+#if defined(__CUDACC__)
+#define UNROLL_ON_GPU _Pragma("unroll")
+#define UNROLL_8_ON_GPU _Pragma("unroll 8")
+#else
+#define UNROLL_ON_GPU
+#define UNROLL_8_ON_GPU
+#endif
 
 namespace gemm_tile {
 
-typedef Acc<SCALAR>::type Accumulator;
+typedef SCALAR Scalar;
+typedef Acc<Scalar>::type Accumulator;
 
 constexpr int kThreadsAcross = TILE_COLUMNS / THREAD_COLUMNS;
 constexpr int kThreads = TILE_ROWS / THREAD_ROWS * kThreadsAcross;
@@ -17,17 +28,19 @@ constexpr int kThreads = TILE_ROWS / THREAD_ROWS * kThreadsAcross;
 // it meet fewer bank conflicts; a multiple of 16 bytes keeps vector loads aligned.
 constexpr int kPadding = 4;
 
-// A thread's columns come in runs of this length: 16 bytes is the widest shared-memory load of a
-// GPU, and runs of one warp's threads must then be neighbours to be free of bank conflicts.
-// A CPU prefers its own vector length.
-#if defined(__CUDACC__)
-constexpr int kRun = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;
-#else
-constexpr int kRun = THREAD_COLUMNS;
-#endif
+// A thread's columns come in runs of neighbours that it computes together. Runs of neighbouring
+// threads are neighbours too, so that a warp's loads of 16 bytes a thread have no bank conflicts.
+constexpr int kWidest = kLaneBytes / int(sizeof(Accumulator));
+constexpr int kRun = THREAD_COLUMNS < kWidest ? THREAD_COLUMNS : kWidest;
+constexpr int kRuns = THREAD_COLUMNS / kRun;
 
 typedef Accumulator Left[TILE_ROWS + kPadding];
 typedef Accumulator Right[TILE_COLUMNS + kPadding];
+struct Sums {
+  Lanes<Accumulator, kRun> v[THREAD_ROWS][kRuns];
+
+  CG_DEV Accumulator at(int i, int j) const { return v[i][j / kRun].v[j % kRun]; }
+};
 
 // Row of the tile of a thread's i-th row, and column of its j-th column.
 CG_DEV int row(int thread, int i) { return thread / kThreadsAcross * THREAD_ROWS + i; }
@@ -35,31 +48,55 @@ CG_DEV int column(int thread, int j) {
   return j / kRun * (kThreadsAcross * kRun) + thread % kThreadsAcross * kRun + j % kRun;
 }
 
-// sums[i][j] += left[k][row(i)] * right[k][column(j)] over k, in order.
-CG_DEV void multiply(const Left* left, const Right* right, int thread,
-                     Accumulator (&sums)[THREAD_ROWS][THREAD_COLUMNS]) {
+// Loads elements [first, first + EXTENT) x [depth0, depth0 + TILE_DEPTH) of an operand; zero where it
+// has none. In memory the operand is [count, depth] if DEPTH_INSIDE, else [depth, count].
+// WIDTH is 4 if the inner of these is a multiple of 4, else 1.
+template <int EXTENT, bool DEPTH_INSIDE, int WIDTH>
+CG_DEV void load(Accumulator (*tile)[EXTENT + kPadding], const Scalar* from, int first, int count,
+                 int depth0, int depth, int thread) {
+  constexpr int kAcross = (DEPTH_INSIDE ? TILE_DEPTH : EXTENT) / WIDTH;
+  UNROLL_ON_GPU
+  for (int e = thread; e < EXTENT * TILE_DEPTH / WIDTH; e += kThreads) {
+    const int outer = e / kAcross;
+    const int inner = e % kAcross * WIDTH;
+    const int m = DEPTH_INSIDE ? outer : inner;
+    const int k = DEPTH_INSIDE ? inner : outer;
+    const long long offset = DEPTH_INSIDE ? (long long)(first + m) * depth + depth0 + k
+                                          : (long long)(depth0 + k) * count + first + m;
+    const bool inside = first + m < count && depth0 + k < depth;
+    if constexpr (WIDTH == 4) {
+      Pack4<Scalar> pack = {};
+      if (inside) pack = cg_load4(from + offset);
 #pragma unroll
-  for (int k = 0; k < TILE_DEPTH; ++k) {
-    Accumulator a[THREAD_ROWS];
-    Accumulator b[THREAD_COLUMNS];
-#pragma unroll
-    for (int i = 0; i < THREAD_ROWS; ++i) a[i] = left[k][row(thread, i)];
-#pragma unroll
-    for (int j = 0; j < THREAD_COLUMNS; ++j) b[j] = right[k][column(thread, j)];
-#pragma unroll
-    for (int i = 0; i < THREAD_ROWS; ++i) {
-#pragma unroll
-      for (int j = 0; j < THREAD_COLUMNS; ++j) sums[i][j] = cg_fma(a[i], b[j], sums[i][j]);
+      for (int i = 0; i < 4; ++i) {
+        tile[DEPTH_INSIDE ? k + i : k][DEPTH_INSIDE ? m : m + i] = Accumulator(pack.v[i]);
+      }
+    } else {
+      tile[k][m] = inside ? Accumulator(from[offset]) : Accumulator(0);
     }
   }
 }
 
-CG_DEV void clear(Accumulator (&sums)[THREAD_ROWS][THREAD_COLUMNS]) {
+// sums[i][j] += left[k][row(i)] * right[k][column(j)] over k, in order.
+CG_DEV void multiply(const Left* left, const Right* right, int thread, Sums& sums) {
+  const int row0 = row(thread, 0);
+  const int column0 = column(thread, 0);
+  Sums own = sums;  // in registers
+  UNROLL_8_ON_GPU
+  for (int k = 0; k < TILE_DEPTH; ++k) {
+    Lanes<Accumulator, kRun> b[kRuns];
 #pragma unroll
-  for (int i = 0; i < THREAD_ROWS; ++i) {
+    for (int run = 0; run < kRuns; ++run) {
+      b[run] = load_lanes<kRun>(&right[k][column0 + run * (kThreadsAcross * kRun)]);
+    }
 #pragma unroll
-    for (int j = 0; j < THREAD_COLUMNS; ++j) sums[i][j] = Accumulator(0);
+    for (int i = 0; i < THREAD_ROWS; ++i) {
+      const Accumulator a = left[k][row0 + i];
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) own.v[i][run] = fma_lanes(a, b[run], own.v[i][run]);
+    }
   }
+  sums = own;
 }
 
 }  // namespace gemm_tile

@@ -11,8 +11,8 @@
 // y [images, groups * filters, *output], bias [groups * filters] or null.
 // One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
 
-typedef SCALAR Scalar;
-typedef gemm_tile::Accumulator Accumulator;
+using gemm_tile::Accumulator;
+using gemm_tile::Scalar;
 
 constexpr int kThreads = gemm_tile::kThreads;
 constexpr int kDepthStep = kThreads / TILE_COLUMNS;
@@ -97,18 +97,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   weights += (long long)group * shape.filters * depth;
 
   Column column(x, shape, group, column0 + thread % TILE_COLUMNS, thread / TILE_COLUMNS);
-  Accumulator sums[THREAD_ROWS][THREAD_COLUMNS];
-  gemm_tile::clear(sums);
+  gemm_tile::Sums sums = {};
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
-#pragma unroll
-    for (int e = thread; e < TILE_ROWS * TILE_DEPTH; e += kThreads) {
-      const int r = e / TILE_DEPTH;
-      const int k = e % TILE_DEPTH;
-      const bool inside = row0 + r < shape.filters && depth0 + k < depth;
-      weights_tile[k][r] = inside ? Accumulator(weights[(long long)(row0 + r) * depth + depth0 + k])
-                                  : Accumulator(0);
-    }
-#pragma unroll
+    gemm_tile::load<TILE_ROWS, true, VECTOR>(weights_tile, weights, row0, shape.filters, depth0,
+                                             depth, thread);
+    UNROLL_ON_GPU
     for (int k = thread / TILE_COLUMNS; k < TILE_DEPTH; k += kDepthStep) {
       x_tile[k][thread % TILE_COLUMNS] = column.value(shape);
       column.advance(shape);
@@ -118,18 +111,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     __syncthreads();
   }
 
-#pragma unroll
+  UNROLL_ON_GPU
   for (int j = 0; j < THREAD_COLUMNS; ++j) {
     const long long c = column0 + gemm_tile::column(thread, j);
     const int image = int(c / outputs);
     const int position = int(c % outputs);
     if (image >= shape.images) continue;
-#pragma unroll
+    UNROLL_ON_GPU
     for (int i = 0; i < THREAD_ROWS; ++i) {
       const int r = row0 + gemm_tile::row(thread, i);
       if (r >= shape.filters) continue;
       const long long filter = (long long)group * shape.filters + r;
-      Accumulator value = sums[i][j];
+      Accumulator value = sums.at(i, j);
       if (bias != nullptr) value += Accumulator(bias[filter]);
       value = ACTIVATION(value, activation_a, activation_b);
       y[((long long)image * shape.groups * shape.filters + filter) * outputs + position] =

@@ -10,7 +10,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import optional, required
 from cugraphmodel.ops.launch import Launch, ceil_div
-from cugraphmodel.ops.matmul.product import choose_tile
+from cugraphmodel.ops.matmul.product import choose_tile, vector_width
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.window import Window, output_window
 
@@ -90,7 +90,7 @@ def lower_conv(
             )
         ]
     columns = window.num_outputs * images
-    tile = choose_tile(filters, columns, groups)
+    tile = choose_tile(filters, columns, groups, x.dtype)
     blocks = ceil_div(columns, tile.columns) * ceil_div(filters, tile.rows) * groups
     return [
         Launch(
@@ -99,7 +99,7 @@ def lower_conv(
             (blocks, 1, 1),
             (tile.threads, 1, 1),
             arguments,
-            (*macros, *tile.macros),
+            (*macros, ("VECTOR", vector_width(channels * window.num_taps)), *tile.macros),
         )
     ]
 

@@ -11,8 +11,8 @@
 // The batch axes are batch_shape[0:batch_rank], with strides in elements that are zero where an operand
 // is broadcast.
 
-typedef SCALAR Scalar;
-typedef gemm_tile::Accumulator Accumulator;
+using gemm_tile::Accumulator;
+using gemm_tile::Scalar;
 
 extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
@@ -39,40 +39,25 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads)
   }
   y += (long long)batch * rows * columns;
 
-  Accumulator sums[THREAD_ROWS][THREAD_COLUMNS];
-  gemm_tile::clear(sums);
+  gemm_tile::Sums sums = {};
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
-#pragma unroll
-    for (int e = thread; e < TILE_ROWS * TILE_DEPTH; e += gemm_tile::kThreads) {
-      const int r = TRANSPOSE_LEFT ? e % TILE_ROWS : e / TILE_DEPTH;
-      const int k = TRANSPOSE_LEFT ? e / TILE_ROWS : e % TILE_DEPTH;
-      const bool inside = row0 + r < rows && depth0 + k < depth;
-      const long long offset = TRANSPOSE_LEFT ? (long long)(depth0 + k) * rows + row0 + r
-                                              : (long long)(row0 + r) * depth + depth0 + k;
-      left_tile[k][r] = inside ? Accumulator(left[offset]) : Accumulator(0);
-    }
-#pragma unroll
-    for (int e = thread; e < TILE_COLUMNS * TILE_DEPTH; e += gemm_tile::kThreads) {
-      const int c = TRANSPOSE_RIGHT ? e / TILE_DEPTH : e % TILE_COLUMNS;
-      const int k = TRANSPOSE_RIGHT ? e % TILE_DEPTH : e / TILE_COLUMNS;
-      const bool inside = column0 + c < columns && depth0 + k < depth;
-      const long long offset = TRANSPOSE_RIGHT ? (long long)(column0 + c) * depth + depth0 + k
-                                               : (long long)(depth0 + k) * columns + column0 + c;
-      right_tile[k][c] = inside ? Accumulator(right[offset]) : Accumulator(0);
-    }
+    gemm_tile::load<TILE_ROWS, !TRANSPOSE_LEFT, VECTOR_LEFT>(left_tile, left, row0, rows, depth0,
+                                                             depth, thread);
+    gemm_tile::load<TILE_COLUMNS, TRANSPOSE_RIGHT, VECTOR_RIGHT>(right_tile, right, column0,
+                                                                 columns, depth0, depth, thread);
     __syncthreads();
     gemm_tile::multiply(left_tile, right_tile, thread, sums);
     __syncthreads();
   }
 
-#pragma unroll
+  UNROLL_ON_GPU
   for (int i = 0; i < THREAD_ROWS; ++i) {
-#pragma unroll
+    UNROLL_ON_GPU
     for (int j = 0; j < THREAD_COLUMNS; ++j) {
       const int r = row0 + gemm_tile::row(thread, i);
       const int c = column0 + gemm_tile::column(thread, j);
       if (r >= rows || c >= columns) continue;
-      Accumulator value = Accumulator(alpha) * sums[i][j];
+      Accumulator value = Accumulator(alpha) * sums.at(i, j);
       if (bias != nullptr) {
         const Scalar term = bias[r * bias_row_stride + c * bias_column_stride];
         value = cg_fma(Accumulator(beta), Accumulator(term), value);

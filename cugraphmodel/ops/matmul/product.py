@@ -14,7 +14,15 @@ from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
 from cugraphmodel.ops.spec import reject
 
-__all__ = ["Epilogue", "Product", "Tile", "choose_tile", "kernel_scalar", "launch_product"]
+__all__ = [
+    "Epilogue",
+    "Product",
+    "Tile",
+    "choose_tile",
+    "kernel_scalar",
+    "launch_product",
+    "vector_width",
+]
 
 MAX_GEMV_ROWS = 4
 GEMV_DOT_COLUMNS = 4
@@ -77,15 +85,20 @@ class Tile:
         )
 
 
-LARGE_TILE = Tile(64, 64, 16, 8, 8)
-SMALL_TILE = Tile(32, 32, 16, 4, 4)
-FLAT_TILE = Tile(16, 64, 16, 4, 4)
+LARGE_TILE = Tile(64, 64, 32, 8, 8)
+SMALL_TILE = Tile(32, 32, 32, 4, 4)
+FLAT_TILE = Tile(16, 64, 32, 4, 4)
 
 
-def choose_tile(rows: int, columns: int, batches: int) -> Tile:
-    """The largest tile that still gives every multiprocessor of a large GPU a block."""
+def choose_tile(rows: int, columns: int, batches: int, dtype: np.dtype) -> Tile:
+    """The largest tile that still gives every multiprocessor of a large GPU a block.
+
+    The sums of 8-byte types would not fit into the registers of a thread of the largest.
+    """
     if rows <= FLAT_TILE.rows:
         return FLAT_TILE
+    if dtype.itemsize == 8:
+        return SMALL_TILE
     blocks = ceil_div(rows, LARGE_TILE.rows) * ceil_div(columns, LARGE_TILE.columns) * batches
     return LARGE_TILE if blocks >= WAVE_BLOCKS else SMALL_TILE
 
@@ -191,6 +204,11 @@ def kernel_scalar(dtype: np.dtype) -> str:
     return c_type(np.dtype(f"u{dtype.itemsize}") if dtype.kind == "i" else dtype)
 
 
+def vector_width(inner: int) -> str:
+    """Elements that one load may take from rows of ``inner`` elements."""
+    return "4" if inner % 4 == 0 else "1"
+
+
 def launch_product(
     product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
 ) -> Launch:
@@ -211,7 +229,7 @@ def launch_product(
 def _launch_gemm(
     product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
 ) -> Launch:
-    tile = choose_tile(product.rows, product.columns, product.num_batches)
+    tile = choose_tile(product.rows, product.columns, product.num_batches, left.dtype)
     tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
     return Launch(
         "ops/matmul/gemm.cu",
@@ -229,6 +247,14 @@ def _launch_gemm(
             ("ACTIVATION", epilogue.activation),
             ("TRANSPOSE_LEFT", str(int(product.transpose_left))),
             ("TRANSPOSE_RIGHT", str(int(product.transpose_right))),
+            (
+                "VECTOR_LEFT",
+                vector_width(product.rows if product.transpose_left else product.depth),
+            ),
+            (
+                "VECTOR_RIGHT",
+                vector_width(product.depth if product.transpose_right else product.columns),
+            ),
             *tile.macros,
         ),
     )
@@ -244,7 +270,6 @@ def _launch_gemv(
         wide = ceil_div(product.columns, 32) * product.num_batches >= WAVE_BLOCKS
         entry, group, num_slices = "gemv_column", 32, 8 if wide else 32
     left_strides = (1, product.rows) if product.transpose_left else (product.depth, 1)
-    vector = 4 if product.depth % 4 == 0 and product.transpose_right else 1
     return Launch(
         "ops/matmul/gemv.cu",
         entry,
@@ -262,7 +287,7 @@ def _launch_gemv(
             ("ACTIVATION", epilogue.activation),
             ("NUM_ROWS", str(product.rows)),
             ("NUM_SLICES", str(num_slices)),
-            ("VECTOR", str(vector)),
+            ("VECTOR", vector_width(product.depth) if product.transpose_right else "1"),
         ),
     )
 
