@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cugraphmodel.arena import Lifetime, Slot, align, place
+from cugraphmodel.errors import NodeProblem, UnsupportedModelError
 from cugraphmodel.ir import Constant, Graph, Node, Value
 from cugraphmodel.ops.launch import ERROR_WORD, Launch, Workspace
-from cugraphmodel.ops.spec import find
+from cugraphmodel.ops.spec import Unsupported, find
 
 __all__ = ["Plan", "Step", "build_plan"]
 
@@ -91,6 +92,9 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
     Args:
         graph: after all passes.
         reuse_memory: False keeps every value alive to the end, for debugging.
+
+    Raises:
+        UnsupportedModelError: nodes whose kernels cannot be launched for these shapes.
     """
     launches, base_of = _lower(graph)
     scratch = _workspace_names(launches)
@@ -134,6 +138,7 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
     """Launches in order, and view name -> name of the value whose bytes it has."""
     launches: list[tuple[Node, Launch]] = []
     base_of: dict[str, str] = {}
+    problems: list[NodeProblem] = []
     for node in graph.nodes:
         spec = find(node.domain, node.op_type, node.version)
         assert spec is not None  # the front let only known operators pass
@@ -144,7 +149,16 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
         outputs = [graph.values[name] if name else None for name in node.outputs]
         if all(output is None or math.prod(output.shape) == 0 for output in outputs):
             continue
-        launches += [(node, launch) for launch in spec.lower(node, inputs, outputs)]
+        try:
+            launches += [(node, launch) for launch in spec.lower(node, inputs, outputs)]
+        except (Unsupported, ValueError) as error:  # ValueError: outside what a Launch can hold
+            problems.append(
+                NodeProblem(
+                    node.index, node.name, node.op_type, node.domain, node.version, str(error)
+                )
+            )
+    if problems:
+        raise UnsupportedModelError("the model", tuple(problems))
     return launches, base_of
 
 

@@ -14,7 +14,7 @@ from cugraphmodel import plan as plan_module
 from cugraphmodel.arena import Slot
 from cugraphmodel.ir import Constant, Graph, Node, TensorType, Value
 from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, Workspace
-from cugraphmodel.ops.spec import OpSpec
+from cugraphmodel.ops.spec import OpSpec, reject
 from cugraphmodel.plan import Plan
 
 
@@ -42,11 +42,26 @@ def _lower_two_stages(
     return [_launch("first", *inputs, workspace), _launch("second", workspace, *outputs)]
 
 
+def _lower_too_large(
+    _node: Node, _inputs: Sequence[Value | None], _outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    return [Launch("none.cu", "large", (2**31, 1, 1), (32, 1, 1), ())]
+
+
+def _lower_rejected(
+    _node: Node, _inputs: Sequence[Value | None], _outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    raise reject("It does not fit.")
+
+
 SPECS = {
     "Kernel": OpSpec("Kernel", 1, _types, _lower_kernel),
     "TwoStages": OpSpec("TwoStages", 1, _types, _lower_two_stages),
+    "TooLarge": OpSpec("TooLarge", 1, _types, _lower_too_large),
+    "Rejected": OpSpec("Rejected", 1, _types, _lower_rejected),
     "View": OpSpec("View", 1, _types, _lower_kernel, is_view=True),
 }
+RUNNABLE = ("Kernel", "TwoStages", "View")
 
 
 @contextmanager
@@ -116,7 +131,7 @@ def graphs(draw: st.DrawFn) -> Graph:
         build.constant(draw(SIZES), key=draw(st.sampled_from([None, "shared"])))
     for _ in range(draw(st.integers(0, 12))):
         known = list(build.values)
-        op_type = draw(st.sampled_from(sorted(SPECS))) if known else "Kernel"
+        op_type = draw(st.sampled_from(RUNNABLE)) if known else "Kernel"
         if op_type == "View":
             build.view(draw(st.sampled_from(known)))
             continue

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from cugraphmodel.arena import ALIGNMENT, align
+from cugraphmodel.errors import UnsupportedModelError
 from cugraphmodel.ir import Graph
 from cugraphmodel.plan import Plan, build_plan
 from tests.plan.simulation import GraphBuilder, Replay, graphs, own_operators
@@ -133,6 +135,18 @@ def test_the_error_word_is_asked_for_by_steps_that_report() -> None:
     quiet = build.node("Kernel", [source], 4)
     assert not planned(build.graph(quiet)).uses_error_word
     assert planned(build.graph(build.node("Kernel", [source], 4, indexes=1))).uses_error_word
+
+
+def test_all_nodes_that_cannot_be_launched_are_in_one_error() -> None:
+    build = GraphBuilder()
+    source = build.input(4)
+    outputs = [build.node(kind, [source], 4) for kind in ("Rejected", "Kernel", "TooLarge")]
+    with pytest.raises(UnsupportedModelError) as caught:
+        planned(build.graph(*outputs))
+    text = str(caught.value)
+    assert "node 0 (Rejected, opset 1): It does not fit." in text
+    assert "node 2 (TooLarge, opset 1): large: grid (2147483648, 1, 1)" in text
+    assert len(caught.value.problems) == 2
 
 
 def test_the_text_of_a_plan_tells_what_runs_where() -> None:
