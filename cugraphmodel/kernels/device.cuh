@@ -213,11 +213,13 @@ CG_DEV double cg_fma(double a, double b, double c) {
 // Minimum and maximum of any arithmetic type. NaN wins, as in NumPy's minimum and maximum.
 template <class T>
 CG_DEV T cg_min(T a, T b) {
-  return a < b || a != a ? a : b;
+  const T smaller = a < b ? a : b;
+  return a != a ? a : smaller;  // two selects: `||` would become a branch
 }
 template <class T>
 CG_DEV T cg_max(T a, T b) {
-  return a > b || a != a ? a : b;
+  const T larger = a > b ? a : b;
+  return a != a ? a : larger;
 }
 
 // ---- Four neighbouring elements in one access; p must be aligned for it (at most 16 bytes).
@@ -234,6 +236,35 @@ template <class T>
 CG_DEV void cg_store4(T* p, const Pack4<T>& x) {
   *reinterpret_cast<Pack4<T>*>(p) = x;
 }
+
+// ---- N neighbouring values in registers, for register tiles: a vector register on the CPU, which
+// finds no vectors in a tile by itself; N must be a power of two.
+
+#if defined(__CUDACC__)
+template <class T, int N>
+struct CgLanes {
+  T v[N];
+};
+template <class T, int N>
+CG_DEV CgLanes<T, N> cg_fma(T a, const CgLanes<T, N>& b, const CgLanes<T, N>& c) {
+  CgLanes<T, N> sum;
+#pragma unroll
+  for (int n = 0; n < N; ++n) sum.v[n] = cg_fma(a, b.v[n], c.v[n]);
+  return sum;
+}
+template <int N, class T>
+CG_DEV CgLanes<T, N> cg_load_lanes(const T* p) {
+  CgLanes<T, N> x;
+#pragma unroll
+  for (int n = 0; n < N; ++n) x.v[n] = p[n];
+  return x;
+}
+template <class T, int N>
+CG_DEV void cg_store_lanes(T* p, const CgLanes<T, N>& x) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) p[n] = x.v[n];
+}
+#endif  // the CPU's versions are in cuda_host.h
 
 // ---- Index data from the user
 

@@ -130,6 +130,47 @@ CUHOST_INLINE unsigned short cg_double_to_half_bits(double x) {
   return cg_float_to_half_bits(__uint_as_float(bits));
 }
 
+// ---- Register tiles
+
+template <class T, int N>
+struct CgLanes {
+  typedef T Vector __attribute__((vector_size(N * sizeof(T))));
+  Vector v;
+};
+template <class T, int N>
+CUHOST_INLINE CgLanes<T, N> cg_fma(T a, CgLanes<T, N> b, CgLanes<T, N> c) {
+  return {a * b.v + c.v};
+}
+#if defined(__FMA__)
+// g++ has the fused instruction as a builtin for each vector type; clang has one builtin for all.
+#if defined(__clang__)
+#define CUHOST_FMA(suffix, a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define CUHOST_FMA(suffix, a, b, c) __builtin_ia32_vfmadd##suffix(a, b, c)
+#endif
+#define CUHOST_FMA_LANES(T, N, suffix)                                            \
+  CUHOST_INLINE CgLanes<T, N> cg_fma(T a, CgLanes<T, N> b, CgLanes<T, N> c) {     \
+    const CgLanes<T, N>::Vector repeated = a - CgLanes<T, N>::Vector{};           \
+    return {CUHOST_FMA(suffix, repeated, b.v, c.v)};                              \
+  }
+CUHOST_FMA_LANES(float, 4, ps)
+CUHOST_FMA_LANES(float, 8, ps256)
+CUHOST_FMA_LANES(double, 2, pd)
+CUHOST_FMA_LANES(double, 4, pd256)
+#undef CUHOST_FMA_LANES
+#undef CUHOST_FMA
+#endif
+template <int N, class T>
+CUHOST_INLINE CgLanes<T, N> cg_load_lanes(const T* p) {
+  CgLanes<T, N> x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class T, int N>
+CUHOST_INLINE void cg_store_lanes(T* p, CgLanes<T, N> x) {
+  __builtin_memcpy(p, &x, sizeof x);
+}
+
 // ---- Atomics
 
 namespace cuhost {
@@ -402,25 +443,30 @@ struct Entry<void (*)(Ts...), function> {
   static constexpr int num_parameters = sizeof...(Ts);
   static constexpr Parameter parameters[] = {Describe<Ts>::value..., {}};
 
-  template <int... numbers>
-  static CUHOST_INLINE void apply(void** arguments, Sequence<numbers...>) {
-    function(*(Ts*)arguments[numbers]...);
-  }
 #if defined(CUHOST_FLAT)
   static constexpr decltype(Kernel::call) call = nullptr;
 
-  static __attribute__((flatten)) void run_flat(void** arguments, const FlatRange* range) {
-    const uint3 dim = range->block;
-    flat_grid_dim = range->grid;
+  template <int... numbers>
+  static CUHOST_INLINE void unpack(void** arguments, const FlatRange& range, Sequence<numbers...>) {
+    run_threads(range, *(Ts*)arguments[numbers]...);
+  }
+  static void run_flat(void** arguments, const FlatRange* range) {
+    unpack(arguments, *range, All());
+  }
+  // The parameters are copies, so that nothing the kernel stores can change them: the compiler may
+  // then keep them in registers over the whole loop.
+  static __attribute__((flatten)) void run_threads(const FlatRange range, Ts... parameters) {
+    const uint3 dim = range.block;
+    flat_grid_dim = range.grid;
     flat_block_dim = dim;
-    for (unsigned long long number = range->first; number < range->end; ++number) {
-      flat_block = block_index(range->grid,
-                               range->reverse_blocks ? range->total - 1 - number : number);
-      if (range->order) {
+    for (unsigned long long number = range.first; number < range.end; ++number) {
+      flat_block =
+          block_index(range.grid, range.reverse_blocks ? range.total - 1 - number : number);
+      if (range.order) {
         for (unsigned i = 0; i < dim.x * dim.y * dim.z; ++i) {
-          const unsigned rank = range->order[i];
+          const unsigned rank = range.order[i];
           flat_thread = {rank % dim.x, rank / dim.x % dim.y, rank / (dim.x * dim.y)};
-          apply(arguments, All());
+          function(parameters...);
         }
         continue;
       }
@@ -428,15 +474,20 @@ struct Entry<void (*)(Ts...), function> {
         for (unsigned y = 0; y < dim.y; ++y) {
           for (unsigned x = 0; x < dim.x; ++x) {
             flat_thread = {x, y, z};
-            apply(arguments, All());
+            function(parameters...);
           }
         }
       }
     }
   }
 #else
-  static void call(void** arguments) { apply(arguments, All()); }
   static constexpr decltype(Kernel::run_flat) run_flat = nullptr;
+
+  template <int... numbers>
+  static CUHOST_INLINE void unpack(void** arguments, Sequence<numbers...>) {
+    function(*(Ts*)arguments[numbers]...);
+  }
+  static void call(void** arguments) { unpack(arguments, All()); }
 #endif
 };
 
