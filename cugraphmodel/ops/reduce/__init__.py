@@ -1,5 +1,5 @@
 """Reductions over axes."""
 
-from cugraphmodel.ops.reduce import reduce
+from cugraphmodel.ops.reduce import arg_reduce, reduce
 
-__all__ = ["reduce"]
+__all__ = ["arg_reduce", "reduce"]
