@@ -100,7 +100,7 @@ def _launch(
     count: int,
     num_parts: int = 1,
 ) -> Launch:
-    kept, reduced = _split_dimensions(shape, axes)
+    kept, reduced = split_dimensions(shape, axes)
     num_outputs = math.prod(size for size, _ in kept)
     reduced_size = math.prod(size for size, _ in reduced)
     chunk = max(ceil_div(reduced_size, num_parts), 1)
@@ -133,7 +133,7 @@ def _launch(
     )
 
 
-def _split_dimensions(
+def split_dimensions(
     shape: tuple[int, ...], axes: frozenset[int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """(size, stride) of the dimensions kept and of those reduced, neighbours of one kind merged."""
