@@ -1,5 +1,6 @@
 """Operators that move elements without computing with them, and those that make index patterns."""
 
+from cugraphmodel.ops.movement import concat as concat
 from cugraphmodel.ops.movement import copies as copies
 from cugraphmodel.ops.movement import fill as fill
 from cugraphmodel.ops.movement import gather as gather

@@ -1,4 +1,4 @@
-"""Operators that are strided copies: Transpose, Concat, Split, Slice, Expand, Tile, and kin."""
+"""Operators that are strided copies: Transpose, Slice, Expand, Tile, and kin."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import ints_of, normalize_axes, normalize_axis, required
-from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.movement.strided_copy import Copy, contiguous_strides, launch_copy
 from cugraphmodel.ops.spec import OpSpec, register, reject
 
@@ -44,84 +44,6 @@ def _permuted_copy(
     shape = tuple(source_shape[axis] for axis in permutation)
     copy = Copy(shape, tuple(strides[axis] for axis in permutation), contiguous_strides(shape))
     return launch_copy(source, target, copy)
-
-
-def _infer_concat(node: Node, inputs: Values) -> list[TensorType]:
-    parts = [required(inputs, position) for position in range(len(inputs))]
-    first = parts[0]
-    axis = normalize_axis(int(node.attributes["axis"]), len(first.shape))
-
-    def rest(part: Value) -> tuple[int, ...]:
-        return part.shape[:axis] + part.shape[axis + 1 :]
-
-    for part in parts:
-        if (
-            part.dtype != first.dtype
-            or len(part.shape) != len(first.shape)
-            or rest(part) != rest(first)
-        ):
-            raise reject(f"{part} cannot be joined to {first} along axis {axis}.")
-    size = sum(part.shape[axis] for part in parts)
-    shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
-    return [TensorType(first.dtype, shape)]
-
-
-def _lower_concat(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
-    output = required(outputs)
-    axis = normalize_axis(int(node.attributes["axis"]), len(output.shape))
-    strides = contiguous_strides(output.shape)
-    launches: list[Launch] = []
-    start = 0
-    for position in range(len(inputs)):
-        part = required(inputs, position)
-        copy = Copy(
-            part.shape, contiguous_strides(part.shape), strides, target_offset=start * strides[axis]
-        )
-        launches += launch_copy(part, output, copy)
-        start += part.shape[axis]
-    return launches
-
-
-def _split_sizes(node: Node, size: int) -> list[int]:
-    """Sizes of the parts: given, or equal ones of which the last may be smaller (opset 18)."""
-    given = ints_of(node, "split", 1)
-    count = len(node.outputs)
-    if given is not None:
-        if len(given) != count or sum(given) != size or min(given) < 0:
-            raise reject(f"Split sizes {given} do not make {count} outputs of a size {size}.")
-        return given
-    if node.version >= 18:
-        if int(node.attributes.get("num_outputs", 0)) != count:
-            raise reject(f"num_outputs differs from the node's {count} outputs.")
-        part = ceil_div(size, count)
-        return [max(0, min(part, size - part * index)) for index in range(count)]
-    if size % count:
-        raise reject(f"A dimension of {size} does not split into {count} equal parts.")
-    return [size // count] * count
-
-
-def _infer_split(node: Node, inputs: Values) -> list[TensorType]:
-    data = required(inputs)
-    axis = normalize_axis(int(node.attributes.get("axis", 0)), len(data.shape))
-    return [
-        TensorType(data.dtype, (*data.shape[:axis], size, *data.shape[axis + 1 :]))
-        for size in _split_sizes(node, data.shape[axis])
-    ]
-
-
-def _lower_split(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
-    data = required(inputs)
-    axis = normalize_axis(int(node.attributes.get("axis", 0)), len(data.shape))
-    strides = contiguous_strides(data.shape)
-    launches: list[Launch] = []
-    start = 0
-    for output, size in zip(outputs, _split_sizes(node, data.shape[axis]), strict=True):
-        if output is not None:
-            target_strides = contiguous_strides(output.shape)
-            copy = Copy(output.shape, strides, target_strides, source_offset=start * strides[axis])
-            launches += launch_copy(data, output, copy)
-        start += size
-    return launches
 
 
 def _slices(node: Node, shape: Sequence[int]) -> list[range]:
@@ -267,8 +189,6 @@ def _lower_space_to_depth(node: Node, inputs: Values, outputs: Values) -> list[L
 
 register(
     OpSpec("Transpose", 1, _infer_transpose, _lower_transpose),
-    OpSpec("Concat", 4, _infer_concat, _lower_concat),
-    OpSpec("Split", 2, _infer_split, _lower_split, host_inputs=(1,)),
     OpSpec("Slice", 1, _infer_slice, _lower_slice, host_inputs=(1, 2, 3, 4)),
     OpSpec("Expand", 8, _infer_expand, _lower_expand, host_inputs=(1,)),
     OpSpec("Tile", 6, _infer_tile, _lower_tile, host_inputs=(1,)),

@@ -32,10 +32,6 @@ def _clamped_start(*_inputs: Array) -> list[Array]:
     return [_counted(5)[:1]]
 
 
-def _split_into_three(data: Array) -> list[Array]:
-    return np.split(data, [3, 6], axis=1)
-
-
 _SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 1], np.float32).reshape(2, 3)
 
 CASES = [
@@ -70,25 +66,6 @@ CASES = [
             {"perm": [1, 0, 2]},
         )
         for dtype in DTYPES
-    ),
-    OpCase("one", "Concat", [_counted(3, 2)], {"axis": 0}),
-    OpCase("channels", "Concat", [_counted(2, c, 4, 4) for c in (3, 1, 6)], {"axis": 1}),
-    OpCase("last_axis", "Concat", [_counted(5, n) for n in (1, 2, 3, 4)], {"axis": -1}, 7),
-    OpCase("with_empty", "Concat", [_counted(2, n) for n in (3, 0, 1)], {"axis": 1}),
-    OpCase("many", "Concat", [_counted(1, 3, dtype="int64") + n for n in range(40)], {"axis": 0}),
-    OpCase("same_array", "Concat", [_counted(2, 2)] * 2, {"axis": 1}, opset=11),
-    OpCase("bool", "Concat", [_counted(3) > 1, _counted(2) > 0], {"axis": 0}),
-    OpCase("equal", "Split", [_counted(2, 6)], {"axis": 1}, 7, num_outputs=3),
-    OpCase("attribute", "Split", [_counted(7, 2)], {"split": [1, 4, 2]}, 11, num_outputs=3),
-    OpCase("input", "Split", [_counted(3, 6), _ints(1, 0, 5)], {"axis": -1}, num_outputs=3),
-    OpCase(
-        "num_outputs_uneven",
-        "Split",
-        [_counted(2, 8)],
-        {"axis": 1, "num_outputs": 3},
-        18,
-        num_outputs=3,
-        expected=_split_into_three,
     ),
     OpCase("attributes", "Slice", [_counted(5, 6)], {"starts": [1, -4], "ends": [3, 100]}, 9),
     OpCase(
