@@ -48,6 +48,19 @@ class Window:
         """Positions in the window."""
         return math.prod(self.kernel)
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether output ``o`` reads input ``o`` alone."""
+        return self.num_taps == 1 and self.input == self.output and not any(self.pads)
+
+    @property
+    def first_axis(self) -> int:
+        """Axis of :meth:`struct` before which input, kernel and output all have size 1."""
+        sizes = zip(self.input, self.kernel, self.output, strict=True)
+        ones = [max(axis) == 1 for axis in sizes]
+        leading = ones.index(False) if False in ones else len(ones)
+        return min(MAX_SPATIAL_AXES - len(ones) + leading, MAX_SPATIAL_AXES - 1)
+
     def struct(self, *more: int) -> npt.NDArray[np.int32]:
         """``struct Window`` of ``window.cuh``, with three axes, followed by more integers."""
         fill = MAX_SPATIAL_AXES - len(self.input)

@@ -10,6 +10,7 @@
 // x [images, groups * channels, *input], weights [groups * filters, channels, *kernel],
 // y [images, groups * filters, *output], bias [groups * filters] or null.
 // One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
+// FIRST_AXIS is the first axis of the window that is not all of size 1.
 
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;
@@ -43,7 +44,9 @@ struct Column {
     const int out[3] = {position / w.output[2] / w.output[1],
                         position / w.output[2] % w.output[1], position % w.output[2]};
 #pragma unroll
-    for (int axis = 0; axis < 3; ++axis) origin[axis] = out[axis] * w.stride[axis] - w.pad[axis];
+    for (int axis = FIRST_AXIS; axis < 3; ++axis) {
+      origin[axis] = out[axis] * w.stride[axis] - w.pad[axis];
+    }
     if (number >= shape.images) origin[2] = -(1 << 30);
     tap[2] = depth % w.kernel[2];
     tap[1] = depth / w.kernel[2] % w.kernel[1];
@@ -53,16 +56,16 @@ struct Column {
 
   CG_DEV Accumulator value(const ConvShape& shape) const {
     const Window& w = shape.window;
-    const int at0 = origin[0] + tap[0] * w.dilation[0];
-    const int at1 = origin[1] + tap[1] * w.dilation[1];
-    const int at2 = origin[2] + tap[2] * w.dilation[2];
-    const bool inside = channel < shape.channels && unsigned(at0) < unsigned(w.input[0]) &&
-                        unsigned(at1) < unsigned(w.input[1]) &&
-                        unsigned(at2) < unsigned(w.input[2]);
-    if (!inside) return Accumulator(0);
-    const int row = (at0 * w.input[1] + at1) * w.input[2];
+    bool inside = channel < shape.channels;
+    int offset = 0;
+#pragma unroll
+    for (int axis = FIRST_AXIS; axis < 3; ++axis) {
+      const int at = origin[axis] + tap[axis] * w.dilation[axis];
+      inside = inside && unsigned(at) < unsigned(w.input[axis]);
+      offset = offset * w.input[axis] + at;
+    }
     const long long plane = (long long)w.input[0] * w.input[1] * w.input[2];
-    return Accumulator(image[channel * plane + row + at2]);
+    return inside ? Accumulator(image[channel * plane + offset]) : Accumulator(0);
   }
 
   CG_DEV void advance(const ConvShape& shape) {
@@ -70,9 +73,9 @@ struct Column {
     tap[2] += kDepthStep;
     while (tap[2] >= w.kernel[2]) {
       tap[2] -= w.kernel[2];
-      if (++tap[1] < w.kernel[1]) continue;
+      if (FIRST_AXIS < 2 && ++tap[1] < w.kernel[1]) continue;
       tap[1] = 0;
-      if (++tap[0] < w.kernel[0]) continue;
+      if (FIRST_AXIS < 1 && ++tap[0] < w.kernel[0]) continue;
       tap[0] = 0;
       ++channel;
     }

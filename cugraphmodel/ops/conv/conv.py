@@ -9,8 +9,14 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import optional, required
-from cugraphmodel.ops.launch import Launch, ceil_div
-from cugraphmodel.ops.matmul.product import choose_tile, vector_width
+from cugraphmodel.ops.launch import Argument, Launch, ceil_div
+from cugraphmodel.ops.matmul.product import (
+    Epilogue,
+    Product,
+    choose_tile,
+    launch_product,
+    vector_width,
+)
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.window import Window, output_window
 
@@ -60,48 +66,86 @@ def infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTyp
 def lower_conv(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """One launch."""
-    x, weights, bias = _operands(inputs)
-    y = required(outputs)
+    """One launch, by the kernel that suits the window and the size of a group."""
+    x, weights, _ = _operands(inputs)
     window = _window(node, x, weights)
-    images, groups = x.shape[0], node.attributes.get("group", 1)
-    filters, channels = weights.shape[0] // groups, weights.shape[1]
-    arguments = (
+    groups = node.attributes.get("group", 1)
+    if groups == 1 and window.is_identity:
+        return [_launch_pointwise(node, inputs, required(outputs), window)]
+    if groups > 1 and weights.shape[0] // groups <= MAX_DIRECT_FILTERS:
+        return [_launch_direct(node, inputs, required(outputs), window)]
+    return [_launch_tiled(node, inputs, required(outputs), window)]
+
+
+def _launch_pointwise(
+    node: Node, inputs: Sequence[Value | None], y: Value, window: Window
+) -> Launch:
+    """One matrix product an image, of the weights and all positions as they lie in memory."""
+    x, weights, bias = _operands(inputs)
+    images, channels = x.shape[:2]
+    product = Product(
+        weights.shape[0],
+        window.num_outputs,
+        channels,
+        (images,) if images > 1 else (),
+        (0,) if images > 1 else (),
+        (channels * window.num_inputs,) if images > 1 else (),
+    )
+    epilogue = Epilogue(bias, (1, 0)).with_activation_of(node.attributes)
+    return launch_product(product, weights, x, y, epilogue)
+
+
+def _launch_direct(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
+    """One thread an output."""
+    threads = min(256, 32 * ceil_div(window.num_outputs, 32))
+    blocks = ceil_div(window.num_outputs, threads) * y.shape[0] * y.shape[1]
+    return Launch(
+        "ops/conv/conv_direct.cu",
+        "conv_direct",
+        (blocks, 1, 1),
+        (threads, 1, 1),
+        _arguments(node, inputs, y, window),
+        _macros(node, y),
+    )
+
+
+def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
+    """A matrix product of all images and positions for each group."""
+    groups = node.attributes.get("group", 1)
+    filters, columns = y.shape[1] // groups, window.num_outputs * y.shape[0]
+    depth = window.num_taps * _operands(inputs)[1].shape[1]
+    tile = choose_tile(filters, columns, groups, y.dtype)
+    return Launch(
+        "ops/conv/conv.cu",
+        "conv",
+        (ceil_div(columns, tile.columns) * ceil_div(filters, tile.rows) * groups, 1, 1),
+        (tile.threads, 1, 1),
+        _arguments(node, inputs, y, window),
+        (
+            *_macros(node, y),
+            ("VECTOR", vector_width(depth)),
+            ("FIRST_AXIS", str(window.first_axis)),
+            *tile.macros,
+        ),
+    )
+
+
+def _arguments(
+    node: Node, inputs: Sequence[Value | None], y: Value, window: Window
+) -> tuple[Argument, ...]:
+    x, weights, bias = _operands(inputs)
+    groups = node.attributes.get("group", 1)
+    return (
         *(x, weights, bias, y),
-        window.struct(channels, filters, groups, images),
+        window.struct(weights.shape[1], weights.shape[0] // groups, groups, x.shape[0]),
         np.float32(node.attributes.get("activation_alpha", 0.0)),
         np.float32(node.attributes.get("activation_beta", 0.0)),
     )
-    macros = (
-        ("SCALAR", c_type(x.dtype)),
-        ("ACTIVATION", node.attributes.get("activation", "cg_act_none")),
-    )
-    if groups > 1 and filters <= MAX_DIRECT_FILTERS:
-        threads = min(256, 32 * ceil_div(window.num_outputs, 32))
-        blocks = ceil_div(window.num_outputs, threads) * images * weights.shape[0]
-        return [
-            Launch(
-                "ops/conv/conv_direct.cu",
-                "conv_direct",
-                (blocks, 1, 1),
-                (threads, 1, 1),
-                arguments,
-                macros,
-            )
-        ]
-    columns = window.num_outputs * images
-    tile = choose_tile(filters, columns, groups, x.dtype)
-    blocks = ceil_div(columns, tile.columns) * ceil_div(filters, tile.rows) * groups
-    return [
-        Launch(
-            "ops/conv/conv.cu",
-            "conv",
-            (blocks, 1, 1),
-            (tile.threads, 1, 1),
-            arguments,
-            (*macros, ("VECTOR", vector_width(channels * window.num_taps)), *tile.macros),
-        )
-    ]
+
+
+def _macros(node: Node, y: Value) -> tuple[tuple[str, str], ...]:
+    activation = node.attributes.get("activation", "cg_act_none")
+    return ("SCALAR", c_type(y.dtype)), ("ACTIVATION", activation)
 
 
 register(
