@@ -149,6 +149,7 @@ def _fold(graph: Graph, conv: Node, y: str, affines: Sequence[_Affine]) -> tuple
     params = frozenset[str]().union(*(affine.params for affine in affines))
     key = digest(weights.key, bias and bias.key, *(affine.key for affine in affines))
 
+    @np.errstate(all="ignore")  # as in the graph, Inf and NaN are results
     def folded_weights(parameters: Parameters) -> npt.NDArray[np.floating]:
         factor = np.ones(channels)
         for affine in affines:
@@ -157,6 +158,7 @@ def _fold(graph: Graph, conv: Node, y: str, affines: Sequence[_Affine]) -> tuple
         per_filter = factor.reshape(-1, *[1] * (array.ndim - 1))
         return (array.astype(np.float64) * per_filter).astype(array.dtype)
 
+    @np.errstate(all="ignore")
     def folded_bias(parameters: Parameters) -> npt.NDArray[np.floating]:
         total = np.zeros(channels) if bias is None else _wide(bias, parameters)
         for affine in affines:

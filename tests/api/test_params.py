@@ -80,6 +80,20 @@ def test_a_parameter_reaches_its_derived_copies(body: str, device: str) -> None:
         np.testing.assert_allclose(graph.run([x])[0], x @ w.T, rtol=1e-5, atol=1e-5)
 
 
+def test_folding_gives_nan_and_infinity_without_a_warning(device: str) -> None:
+    proto, x = convolution(), normal(7, 1, 2, 5, 5)
+    model = cugraphmodel.load(proto, device=device)
+    variance = np.array([-1, 1, 1], np.float32)
+    scale = np.array([1, np.inf, 1], np.float32)
+    with model.capture_graph(1, ["n"]) as graph:
+        model.load_param("variance", variance)
+        model.load_param("scale", scale)
+        folded = graph.run([x])[0]
+    assert np.isnan(folded[:, 0]).all()
+    assert not np.isfinite(folded[:, 1]).any()
+    assert np.isfinite(folded[:, 2]).all()
+
+
 def test_a_parameter_that_is_an_output_is_given_anew(device: str) -> None:
     model = cugraphmodel.load(affine(), device=device)
     fresh = normal(9, 3)
