@@ -1,5 +1,5 @@
 """Normalisation operators."""
 
-from cugraphmodel.ops.norm import batch_norm, row_norm
+from cugraphmodel.ops.norm import batch_norm, composed, row_norm
 
-__all__ = ["batch_norm", "row_norm"]
+__all__ = ["batch_norm", "composed", "row_norm"]

@@ -180,7 +180,42 @@ def _local_response() -> Iterator[OpCase]:
         yield OpCase(dtype, "LRN", [x], attributes, opset=1, expected=_lrn(5, 0.5, 0.6, 2.0))
 
 
+def _lp(order: int, axis: int) -> Callable[[Array], list[Array]]:
+    def expected(x: Array) -> list[Array]:
+        wide = x.astype(np.float64)
+        norm = (np.abs(wide) ** order).sum(axis, keepdims=True) ** (1 / order)
+        return [np.divide(wide, norm, out=np.zeros_like(wide), where=norm != 0)]
+
+    return expected
+
+
+def _mean_variance(axes: tuple[int, ...], x: Array) -> list[Array]:
+    centered = x.astype(np.float64) - x.mean(axes, np.float64, keepdims=True)
+    return [centered / (np.sqrt((centered**2).mean(axes, keepdims=True)) + 1e-9)]
+
+
+def _composed() -> Iterator[OpCase]:
+    x = OpCase.random(35, 3, 4, 5, 6)
+    x[1, :, 2, :] = 0
+    for axis in (1, 2, -1):
+        for order in (1, 2):
+            yield OpCase(f"axis_{axis}_p_{order}", "LpNormalization", [x],
+                         {"axis": axis, "p": order}, expected=_lp(order, axis))  # fmt: skip
+    for dtype in FLOATS:
+        yield OpCase(dtype, "LpNormalization", [x.astype(dtype)], expected=_lp(2, -1))
+        yield OpCase(
+            dtype, "MeanVarianceNormalization", [x.astype(dtype)],
+            expected=functools.partial(_mean_variance, (0, 2, 3)),
+        )  # fmt: skip
+    for axes in ((1,), (2, 3), (0, 1, 2, 3)):
+        yield OpCase(
+            f"axes_{axes}", "MeanVarianceNormalization", [x + np.float32(9)], {"axes": list(axes)},
+            opset=9, expected=functools.partial(_mean_variance, axes),
+        )  # fmt: skip
+
+
 CASES = [
+    *_composed(),
     *_batch_norm(),
     *_layer_norm(),
     *_rms_norm(),

@@ -12,12 +12,18 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
-from cugraphmodel.ops.elementwise.elementwise import BOOL, NUMBERS, check_dtype
+from cugraphmodel.ops.elementwise.elementwise import (
+    BOOL,
+    NUMBERS,
+    Operand,
+    check_dtype,
+    operand,
+)
 from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
 from cugraphmodel.ops.reduce.geometry import column_plan, row_plan
 from cugraphmodel.ops.spec import OpSpec, register
 
-__all__: list[str] = []
+__all__ = ["Reduction", "reduce_launches", "split_dimensions"]
 
 SOURCE = "ops/reduce/reduce.cu"
 CHUNK = 4096
@@ -52,16 +58,8 @@ class Reduction:
         return np.dtype("uint64" if dtype.kind == "u" else "int64")
 
 
-@dataclass(frozen=True, eq=False)
-class _Tensor:
-    """What is reduced, or made: its place and element type."""
-
-    source: Value | Workspace
-    dtype: np.dtype
-
-
 def reduce_launches(
-    reduction: Reduction, x: Value, axes: frozenset[int], out: Value
+    reduction: Reduction, x: Operand, axes: frozenset[int], out: Operand
 ) -> list[Launch]:
     """Launches that reduce ``x`` over ``axes`` (counted from the front) into ``out``."""
     compute = reduction.compute_dtype(x.dtype)
@@ -70,16 +68,16 @@ def reduce_launches(
         finish = reduction.finish_integer
     reduction = replace(reduction, finish=finish)
     count = math.prod(x.shape[axis] for axis in axes)
-    source, target = _Tensor(x, x.dtype), _Tensor(out, out.dtype)
-    num_parts = _num_parts(out.size, count)
+    num_outputs = math.prod(out.shape)
+    num_parts = _num_parts(num_outputs, count)
     if num_parts == 1:
-        return [_launch(reduction, source, x.shape, axes, target, compute, count)]
-    partial = _Tensor(Workspace(num_parts * out.size * compute.itemsize), compute)
-    first = replace(reduction, finish="total")
-    second = replace(reduction, mapped="x")
+        return [_launch(reduction, x, axes, out, compute, count)]
+    shape = (num_parts, num_outputs)
+    partial = Operand(Workspace(math.prod(shape) * compute.itemsize), compute, shape)
+    first, second = replace(reduction, finish="total"), replace(reduction, mapped="x")
     return [
-        _launch(first, source, x.shape, axes, partial, compute, count, num_parts),
-        _launch(second, partial, (num_parts, out.size), frozenset([0]), target, compute, count),
+        _launch(first, x, axes, partial, compute, count, num_parts),
+        _launch(second, partial, frozenset([0]), out, compute, count),
     ]
 
 
@@ -92,15 +90,14 @@ def _num_parts(num_outputs: int, count: int) -> int:
 
 def _launch(
     reduction: Reduction,
-    source: _Tensor,
-    shape: tuple[int, ...],
+    x: Operand,
     axes: frozenset[int],
-    target: _Tensor,
+    out: Operand,
     compute: np.dtype,
     count: int,
     num_parts: int = 1,
 ) -> Launch:
-    kept, reduced = split_dimensions(shape, axes)
+    kept, reduced = split_dimensions(x.shape, axes)
     num_outputs = math.prod(size for size, _ in kept)
     reduced_size = math.prod(size for size, _ in reduced)
     chunk = max(ceil_div(reduced_size, num_parts), 1)
@@ -113,20 +110,20 @@ def _launch(
         grid=(geometry.grid[0], num_parts, 1),
         block=geometry.block,
         args=(
-            *(target.source, source.source),
+            *(out.source, x.source),
             *map(np.int64, (num_outputs, reduced_size, chunk, count)),
             *(_dims(kept, 0), _dims(kept, 1), _dims(reduced, 0), _dims(reduced, 1)),
         ),
         macros=(
-            ("SCALAR", c_type(source.dtype)),
-            ("OUT_TYPE", c_type(target.dtype)),
+            ("SCALAR", c_type(x.dtype)),
+            ("OUT_TYPE", c_type(out.dtype)),
             ("COMPUTE", c_type(compute)),
             ("MAP", reduction.mapped),
             ("COMBINE", reduction.combine),
             ("FINISH", reduction.finish),
             ("KEPT_RANK", str(len(kept))),
             ("REDUCED_RANK", str(len(reduced))),
-            ("INDEX", "unsigned" if math.prod(shape) < 2**31 else "long long"),
+            ("INDEX", "unsigned" if math.prod(x.shape) < 2**31 else "long long"),
             ("ROW_THREADS", str(rows.row_threads)),
             *columns.macros,
         ),
@@ -186,8 +183,8 @@ def reduction_spec(op_type: str, since_version: int, reduction: Reduction) -> Op
     def lower(
         node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
     ) -> list[Launch]:
-        x = required(inputs)
-        return reduce_launches(reduction, x, _axes(node, len(x.shape)), required(outputs))
+        x, out = required(inputs), required(outputs)
+        return reduce_launches(reduction, operand(x), _axes(node, len(x.shape)), operand(out))
 
     return OpSpec(op_type, since_version, infer, lower, host_inputs=(1,))
 

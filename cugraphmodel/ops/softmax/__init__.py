@@ -1,4 +1,4 @@
-"""Softmax and LogSoftmax."""
+"""Softmax, LogSoftmax and Hardmax."""
 
 from cugraphmodel.ops.softmax import softmax
 

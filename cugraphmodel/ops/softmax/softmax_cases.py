@@ -1,4 +1,4 @@
-"""Cases of Softmax and LogSoftmax."""
+"""Cases of Softmax, LogSoftmax and Hardmax."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def _expected(op_type: str, axis: int, flattens: bool) -> Callable[[Array], list
     def expected(x: Array) -> list[Array]:
         axes = tuple(range(axis % x.ndim, x.ndim)) if flattens else (axis,)
         wide = x.astype(np.float64)
+        if op_type == "Hardmax":
+            flat = x.reshape(*x.shape[: axes[0]], -1) if flattens else x
+            first = np.expand_dims(flat.argmax(axes[0]), axes[0])
+            hot = np.zeros_like(flat)
+            np.put_along_axis(hot, first, 1, axes[0])
+            return [hot.reshape(x.shape)]
         shifted = wide - wide.max(axes, keepdims=True)
         total = np.exp(shifted).sum(axes, keepdims=True)
         return [np.exp(shifted) / total if op_type == "Softmax" else shifted - np.log(total)]
@@ -59,4 +65,13 @@ def _cases(op_type: str) -> Iterator[OpCase]:
     yield _case("infinite_columns", op_type, masked.T.copy(), 0)
 
 
-CASES = [*_cases("Softmax"), *_cases("LogSoftmax")]
+def _hardmax() -> Iterator[OpCase]:
+    x = np.round(2 * OpCase.random(9, 2, 3, 4, 50))
+    for axis in range(4):
+        yield _case(f"axis_{axis}", "Hardmax", x, axis, 11)
+        yield _case(f"axis_{axis}", "Hardmax", x, axis - 4, 13)
+    for dtype in ("float16", "float64"):
+        yield _case(dtype, "Hardmax", x.astype(dtype))
+
+
+CASES = [*_cases("Softmax"), *_cases("LogSoftmax"), *_hardmax()]
