@@ -91,7 +91,7 @@ CG_DEV void multiply(const Left* left, const Right* right, int thread, Sums& sum
     }
 #pragma unroll
     for (int i = 0; i < THREAD_ROWS; ++i) {
-      const Accumulator a = left[k][row0 + i];
+      const Lanes<Accumulator, kRun> a = spread_lanes<kRun>(left[k][row0 + i]);
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) own.v[i][run] = fma_lanes(a, b[run], own.v[i][run]);
     }

@@ -50,14 +50,26 @@ CUHOST_INLINE Vector vector_fma(Vector a, Vector b, Vector c) {
 
 // a * b + c in each lane, rounded as the scalar cg_fma rounds.
 template <int N, class T>
-CG_DEV Lanes<T, N> fma_lanes(T a, const Lanes<T, N>& b, const Lanes<T, N>& c) {
+CG_DEV Lanes<T, N> fma_lanes(const Lanes<T, N>& a, const Lanes<T, N>& b, const Lanes<T, N>& c) {
   Lanes<T, N> result;
 #if defined(__CUDACC__)
 #pragma unroll
-  for (int i = 0; i < N; ++i) result.v[i] = cg_fma(a, b.v[i], c.v[i]);
+  for (int i = 0; i < N; ++i) result.v[i] = cg_fma(a.v[i], b.v[i], c.v[i]);
 #else
-  const typename Lanes<T, N>::Vector spread = a - typename Lanes<T, N>::Vector{};
-  result.v = vector_fma<T>(spread, b.v, c.v);
+  result.v = vector_fma<T>(a.v, b.v, c.v);
+#endif
+  return result;
+}
+
+// `value` in each lane.
+template <int N, class T>
+CG_DEV Lanes<T, N> spread_lanes(T value) {
+  Lanes<T, N> result;
+#if defined(__CUDACC__)
+#pragma unroll
+  for (int i = 0; i < N; ++i) result.v[i] = value;
+#else
+  result.v = value - typename Lanes<T, N>::Vector{};
 #endif
   return result;
 }

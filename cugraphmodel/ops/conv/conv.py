@@ -97,6 +97,7 @@ def _launch_pointwise(
 
 def _launch_direct(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
     """One thread an output."""
+    kernel = (1, *window.kernel)[-2:]
     threads = min(256, 32 * ceil_div(window.num_outputs, 32))
     blocks = ceil_div(window.num_outputs, threads) * y.shape[0] * y.shape[1]
     return Launch(
@@ -105,7 +106,7 @@ def _launch_direct(node: Node, inputs: Sequence[Value | None], y: Value, window:
         (blocks, 1, 1),
         (threads, 1, 1),
         _arguments(node, inputs, y, window),
-        _macros(node, y),
+        (*_macros(node, y), ("KERNEL_1", str(kernel[0])), ("KERNEL_2", str(kernel[1]))),
     )
 
 

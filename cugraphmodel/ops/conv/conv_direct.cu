@@ -4,7 +4,7 @@
 
 // Convolution with one thread for each output, for groups too small to fill a tile (depthwise above
 // all). Shapes as in conv.cu. blockIdx.x counts blocks of one output channel's positions, then
-// channels, then images.
+// channels, then images. KERNEL_1 and KERNEL_2 are the window's size along the last two axes.
 
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
@@ -43,12 +43,14 @@ extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
     const Scalar* from = x + (first_channel + channel) * inputs;
     for (int k0 = 0; k0 < w.kernel[0]; ++k0) {
       const int at0 = origin0 + k0 * w.dilation[0];
-      for (int k1 = 0; k1 < w.kernel[1]; ++k1) {
+      const bool inside0 = unsigned(at0) < unsigned(w.input[0]);
+      for (int k1 = 0; k1 < KERNEL_1; ++k1) {
         const int at1 = origin1 + k1 * w.dilation[1];
-        for (int k2 = 0; k2 < w.kernel[2]; ++k2, ++weights) {
+        const bool inside1 = inside0 && unsigned(at1) < unsigned(w.input[1]);
+#pragma unroll
+        for (int k2 = 0; k2 < KERNEL_2; ++k2, ++weights) {
           const int at2 = origin2 + k2 * w.dilation[2];
-          if (unsigned(at0) < unsigned(w.input[0]) && unsigned(at1) < unsigned(w.input[1]) &&
-              unsigned(at2) < unsigned(w.input[2])) {
+          if (inside1 && unsigned(at2) < unsigned(w.input[2])) {
             const Scalar element = from[(at0 * w.input[1] + at1) * w.input[2] + at2];
             sum = cg_fma(Accumulator(element), Accumulator(*weights), sum);
           }

@@ -1,5 +1,6 @@
 #include "device.cuh"
 #include "activations.cuh"
+#include "lanes.cuh"
 
 // The product of gemm.cu for few rows (NUM_ROWS), where time goes into reading `right` once.
 //   left   element (r, k) of a batch at r * left_row_stride + k * left_depth_stride
@@ -49,15 +50,26 @@ struct Epilogue {
   }
 };
 
+typedef Lanes<Accumulator, VECTOR> Vector;
+
 // VECTOR neighbouring elements, 4 in one access.
-CG_DEV void load(const Scalar* from, Scalar (&to)[VECTOR]) {
+CG_DEV Vector load_neighbours(const Scalar* from) {
+  Vector result;
 #if VECTOR == 4
   const Pack4<Scalar> pack = cg_load4(from);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) to[i] = pack.v[i];
+  for (int i = 0; i < 4; ++i) result.v[i] = Accumulator(pack.v[i]);
 #else
-  to[0] = *from;
+  result.v[0] = Accumulator(*from);
 #endif
+  return result;
+}
+
+CG_DEV Vector load_strided(const Scalar* from, long long stride) {
+  Vector result;
+#pragma unroll
+  for (int i = 0; i < VECTOR; ++i) result.v[i] = Accumulator(from[i * stride]);
+  return result;
 }
 
 extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
@@ -75,20 +87,17 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
       of_batch({left, right}, batch, batch_rank, batch_shape, left_strides, right_strides);
   const Scalar* weights = mine.right + (long long)column * depth;
 
-  Accumulator sums[NUM_ROWS];
-#pragma unroll
-  for (int r = 0; r < NUM_ROWS; ++r) sums[r] = Accumulator(0);
+  Vector sums[NUM_ROWS] = {};
   if (column < columns) {
+#pragma unroll 4
     for (int k = lane * VECTOR; k < depth; k += 32 * VECTOR) {
-      Scalar weight[VECTOR];
-      load(weights + k, weight);
+      const Vector weight = load_neighbours(weights + k);
 #pragma unroll
       for (int r = 0; r < NUM_ROWS; ++r) {
-        const Scalar* row = mine.left + r * left_row_stride + k * left_depth_stride;
-#pragma unroll
-        for (int i = 0; i < VECTOR; ++i) {
-          sums[r] = cg_fma(Accumulator(row[i * left_depth_stride]), Accumulator(weight[i]), sums[r]);
-        }
+        const Scalar* from = mine.left + r * left_row_stride + k * left_depth_stride;
+        const Vector element =
+            left_depth_stride == 1 ? load_neighbours(from) : load_strided(from, left_depth_stride);
+        sums[r] = fma_lanes(element, weight, sums[r]);
       }
     }
   }
@@ -96,7 +105,10 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
                            activation_a, activation_b};
 #pragma unroll
   for (int r = 0; r < NUM_ROWS; ++r) {
-    const Accumulator sum = cg_warp_sum(sums[r]);
+    Accumulator sum = sums[r].v[0];
+#pragma unroll
+    for (int i = 1; i < VECTOR; ++i) sum += sums[r].v[i];
+    sum = cg_warp_sum(sum);
     if (lane == 0 && column < columns) {
       y[((long long)batch * NUM_ROWS + r) * columns + column] = finish(sum, r, column);
     }

@@ -20,8 +20,8 @@ extern "C" __global__ void average_pool(const Scalar* __restrict__ x, Scalar* __
   if (!output.exists(w)) return;
   const Scalar* from = x + (long long)output.plane * (w.input[0] * w.input[1] * w.input[2]);
   Accumulator sum = Accumulator(0);
-  for_each_element(w, output, [&](int at0, int at1, int at2) {
-    sum += Accumulator(from[(at0 * w.input[1] + at1) * w.input[2] + at2]);
+  for_each_element(w, output, [&](int at) {
+    sum += Accumulator(from[at]);
   });
   Accumulator count = Accumulator(1);
   for (int axis = 0; axis < 3; ++axis) {

@@ -8,8 +8,8 @@ extern "C" __global__ void lp_pool(const Scalar* __restrict__ x, Scalar* __restr
   if (!output.exists(w)) return;
   const Scalar* from = x + (long long)output.plane * (w.input[0] * w.input[1] * w.input[2]);
   Accumulator sum = Accumulator(0);
-  for_each_element(w, output, [&](int at0, int at1, int at2) {
-    const Accumulator value = Accumulator(from[(at0 * w.input[1] + at1) * w.input[2] + at2]);
+  for_each_element(w, output, [&](int at) {
+    const Accumulator value = Accumulator(from[at]);
     sum += p == 1 ? cg_abs(value) : p == 2 ? value * value : cg_pow(cg_abs(value), Accumulator(p));
   });
   y[output.offset(w)] = Scalar(p == 1   ? sum

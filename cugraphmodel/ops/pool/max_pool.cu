@@ -1,9 +1,9 @@
 #include "device.cuh"
 #include "sliding_pool.cuh"
 
-// NaN wins. `indices` (may be null) gets the position of the first largest element in all of x, which
-// inside a plane counts the last axis fastest, or the first axis if `column_major`. A window
-// with no element inside the input gives the lowest value and the index -1.
+// NaN wins. If WITH_INDICES, `indices` gets the position in all of x of the first largest element:
+// inside a plane the last axis counts fastest, or the first one if `column_major`. A window with
+// no element inside the input gives the lowest value and the index -1.
 extern "C" __global__ void max_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y,
                                     long long* __restrict__ indices, Window w, int column_major) {
   const Output output(w);
@@ -12,16 +12,17 @@ extern "C" __global__ void max_pool(const Scalar* __restrict__ x, Scalar* __rest
   const Scalar* from = x + output.plane * inputs;
   Accumulator best = CgLimits<Accumulator>::lowest();
   int best_at = -1;
-  for_each_element(w, output, [&](int at0, int at1, int at2) {
-    const int at = (at0 * w.input[1] + at1) * w.input[2] + at2;
+  for_each_element(w, output, [&](int at) {
     const Accumulator value = Accumulator(from[at]);
-    if (best_at < 0 || value > best || (value != value && best == best)) {
+    if (!WITH_INDICES) {
+      best = cg_max(best, value);
+    } else if (best_at < 0 || value > best || (value != value && best == best)) {
       best = value;
       best_at = at;
     }
   });
   y[output.offset(w)] = Scalar(best);
-  if (indices == nullptr) return;
+  if (!WITH_INDICES) return;
   long long index = best_at;
   if (column_major && best_at >= 0) {
     const int at0 = best_at / w.input[2] / w.input[1];

@@ -29,7 +29,12 @@ def _window(node: Node, inputs: Sequence[Value | None], dtypes: frozenset[np.dty
 
 
 def _launch(
-    entry: str, x: Value, window: Window, arguments: Sequence[Argument], mode: int
+    entry: str,
+    x: Value,
+    window: Window,
+    outputs: Sequence[Argument],
+    mode: int,
+    macros: tuple[tuple[str, str], ...] = (),
 ) -> Sequence[Launch]:
     """One thread an output."""
     threads = min(256, 32 * ceil_div(window.num_outputs, 32))
@@ -40,8 +45,8 @@ def _launch(
             entry,
             (ceil_div(window.num_outputs, threads) * planes, 1, 1),
             (threads, 1, 1),
-            (x, *arguments, window.struct(), np.int32(mode)),
-            (("SCALAR", c_type(x.dtype)),),
+            (x, *outputs, window.struct(), np.int32(mode)),
+            (("SCALAR", c_type(x.dtype)), *macros),
         )
     ]
 
@@ -64,8 +69,10 @@ def lower_max_pool(
     """One launch."""
     window = _window(node, inputs, MAX_POOL_DTYPES)
     x = required(inputs)
-    values = (required(outputs), optional(outputs, 1))
-    return _launch("max_pool", x, window, values, node.attributes.get("storage_order", 0))
+    y, indices = required(outputs), optional(outputs, 1)
+    macros = (("WITH_INDICES", str(int(indices is not None))),)
+    column_major = node.attributes.get("storage_order", 0)
+    return _launch("max_pool", x, window, (y, indices), column_major, macros)
 
 
 def infer_average_pool(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:

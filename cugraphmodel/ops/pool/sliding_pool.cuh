@@ -31,7 +31,7 @@ struct Output {
   }
 };
 
-// Calls visit(at0, at1, at2) for every element of the window that lies inside the input.
+// Calls visit(offset in the plane) for every element of the window that lies inside the input.
 template <class Visit>
 CG_DEV void for_each_element(const Window& w, const Output& output, Visit visit) {
   for (int k0 = 0; k0 < w.kernel[0]; ++k0) {
@@ -40,9 +40,10 @@ CG_DEV void for_each_element(const Window& w, const Output& output, Visit visit)
     for (int k1 = 0; k1 < w.kernel[1]; ++k1) {
       const int at1 = output.origin[1] + k1 * w.dilation[1];
       if (unsigned(at1) >= unsigned(w.input[1])) continue;
+      const int row = (at0 * w.input[1] + at1) * w.input[2];
       for (int k2 = 0; k2 < w.kernel[2]; ++k2) {
         const int at2 = output.origin[2] + k2 * w.dilation[2];
-        if (unsigned(at2) < unsigned(w.input[2])) visit(at0, at1, at2);
+        if (unsigned(at2) < unsigned(w.input[2])) visit(row + at2);
       }
     }
   }
