@@ -26,7 +26,7 @@ from cugraphmodel.plan import Plan
 __all__ = ["CudaGraphModel", "Inputs", "check_dtype", "ordered_inputs"]
 
 Array = npt.NDArray[Any]
-Inputs = Sequence[Array] | Mapping[str, Array]
+Inputs = Sequence[Array | np.generic] | Mapping[str, Array | np.generic]
 
 
 class CudaGraphModel:
@@ -234,8 +234,8 @@ def _apart(arrays: list[Array], executable: Executable) -> list[Array]:
     ]
 
 
-def ordered_inputs(inputs: Inputs, names: Sequence[str]) -> list[Array]:
-    """The caller's arrays in the file's order.
+def ordered_inputs(inputs: Inputs, names: Sequence[str]) -> list[Any]:
+    """The caller's arrays in the file's order, not yet checked to be arrays.
 
     Raises:
         DtypeError: ``inputs`` is no list, tuple or dict.

@@ -95,6 +95,20 @@ def test_one_dimension_of_the_same_count_is_taken(device: str) -> None:
         np.testing.assert_array_equal(graph.run([X.reshape(-1)])[0], graph.run([X])[0])
 
 
+def test_staging_arrays_may_be_passed_as_inputs(device: str) -> None:
+    left, right = normal(1, 2, 3), normal(2, 2, 3)
+    with cugraphmodel.load(two_inputs(), device=device).capture_graph(2) as graph:
+        graph.run([left, right, SPARE])
+        swapped = graph.run([graph.input_slice_mut(1), graph.input_slice_mut(0), SPARE])
+        np.testing.assert_array_equal(swapped[0], right - left)
+        fed_back = graph.run([graph.output_slice(1), graph.output_slice(0), SPARE])
+        np.testing.assert_array_equal(fed_back[0], swapped[1] - swapped[0])
+    with cugraphmodel.load(relu(), device=device).capture_graph(2) as graph:
+        graph.run([X])
+        turned = graph.run([graph.input_slice_mut(0)[::-1]])
+        np.testing.assert_array_equal(turned[0], np.maximum(X[::-1], 0))
+
+
 def test_a_scalar_input_takes_arrays_and_numpy_scalars(device: str) -> None:
     model = build("(float[3] x, float s) => (float[3] y)", "y = Mul(x, s)")
     x = normal(1, 3)
