@@ -1,0 +1,90 @@
+"""Graphs from ONNX text, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+
+from cugraphmodel.executors.base import Device
+from cugraphmodel.front.reader import read_model
+from cugraphmodel.front.trace import trace
+from cugraphmodel.ir import Graph, Parameters
+from cugraphmodel.plan import build_plan
+
+Array = npt.NDArray[Any]
+
+
+def graph_of(model: onnx.ModelProto, outputs: Sequence[str] = ("y",)) -> Graph:
+    """The graph before any pass. All inputs of the model have fixed shapes."""
+    source = read_model(model)
+    shapes = {
+        value.name: tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+        for value in model.graph.input
+    }
+    return trace(source, Parameters(source.parameters), shapes, outputs, {}).graph
+
+
+def ops_of(graph: Graph) -> list[str]:
+    """Operators in order."""
+    return [node.op_type for node in graph.nodes]
+
+
+def parameters_of(model: onnx.ModelProto) -> Parameters:
+    """The model's initializers."""
+    return Parameters(read_model(model).parameters)
+
+
+def run_graph(
+    graph: Graph, parameters: Parameters, device: Device, inputs: Sequence[Array]
+) -> list[Array]:
+    """Outputs of a graph on a device."""
+    plan = build_plan(graph)
+    executable = device.prepare(plan, device.weight_store(), parameters, capture=True)
+    try:
+        for view, array in zip(executable.inputs, inputs, strict=True):
+            view[...] = array
+        executable.replay()
+        return [output.copy() for output in executable.outputs]
+    finally:
+        executable.close()
+
+
+def assert_same_results(
+    model: onnx.ModelProto,
+    run: Callable[[Graph], Graph],
+    device: Device,
+    outputs: Sequence[str] = ("y",),
+    rtol: float = 2e-5,
+) -> Graph:
+    """After ``run``, the graph gives what ONNX Runtime gives for the model.
+
+    Returns:
+        The graph after the pass.
+    """
+    graph = run(graph_of(model, outputs))
+    generator = np.random.default_rng(5)
+    inputs = [
+        generator.standard_normal(graph.values[name].shape).astype(graph.values[name].dtype)
+        for name in graph.inputs
+    ]
+    exposed = onnx.ModelProto()
+    exposed.CopyFrom(model)
+    del exposed.graph.output[:]
+    exposed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(
+        exposed.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    expected = session.run(None, dict(zip(graph.inputs, inputs, strict=True)))
+    got = run_graph(graph, parameters_of(model), device, inputs)
+    for mine, right in zip(got, expected, strict=True):
+        assert mine.dtype == right.dtype
+        scale = float(np.abs(right).max())
+        np.testing.assert_allclose(mine, right, rtol=rtol, atol=rtol * scale)
+    return graph
