@@ -1,0 +1,3 @@
+"""Resize and Upsample."""
+
+from cugraphmodel.ops.resize import resize as resize
