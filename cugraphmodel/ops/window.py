@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cugraphmodel.ops.spec import reject
 
-__all__ = ["MAX_SPATIAL_AXES", "Window", "output_window"]
+__all__ = ["MAX_SPATIAL_AXES", "Window", "axis_numbers", "checked_window", "output_window"]
 
 MAX_SPATIAL_AXES = 3
 
@@ -86,11 +86,9 @@ def output_window(
     list defines them.
     """
     rank = len(spatial)
-    if not 1 <= rank <= MAX_SPATIAL_AXES:
-        raise reject(f"it has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
-    kernel = _numbers("kernel_shape", kernel, rank, least=1)
-    strides = _numbers("strides", attributes.get("strides", [1] * rank), rank, least=1)
-    dilations = _numbers("dilations", attributes.get("dilations", [1] * rank), rank, least=1)
+    kernel = axis_numbers("kernel_shape", kernel, rank, least=1)
+    strides = axis_numbers("strides", attributes.get("strides", [1] * rank), rank, least=1)
+    dilations = axis_numbers("dilations", attributes.get("dilations", [1] * rank), rank, least=1)
     extent = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     auto_pad = attributes.get("auto_pad", "NOTSET")
     pads = [0] * (2 * rank)
@@ -103,7 +101,7 @@ def output_window(
             pads[axis], pads[axis + rank] = (less, more) if upper else (more, less)
     elif auto_pad in ("NOTSET", "VALID", ""):
         if auto_pad != "VALID":
-            pads = list(_numbers("pads", attributes.get("pads", pads), 2 * rank, least=0))
+            pads = list(axis_numbers("pads", attributes.get("pads", pads), 2 * rank, least=0))
         ceil_mode = bool(attributes.get("ceil_mode", 0))
         output = tuple(
             _num_windows(
@@ -114,16 +112,26 @@ def output_window(
     else:
         raise reject(f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID.")
     begin, end = tuple(pads[:rank]), tuple(pads[rank:])
-    window = Window(tuple(spatial), kernel, output, strides, dilations, begin, end)
-    reach = max(*strides, *pads, *extent) + max(*spatial, *output)
+    return checked_window(Window(tuple(spatial), kernel, output, strides, dilations, begin, end))
+
+
+def checked_window(window: Window) -> Window:
+    """The window, if the kernels' 32-bit positions can express it."""
+    rank = len(window.input)
+    if not 1 <= rank <= MAX_SPATIAL_AXES:
+        raise reject(f"it has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
+    extent = max(k * d for k, d in zip(window.kernel, window.dilations, strict=True))
+    sizes = max(*window.input, *window.output) * max(window.strides)
+    reach = extent + max(window.pads) + sizes
     if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**30:
         raise reject("one channel of it, or the reach of its window, is 2^30 or more elements.")
     return window
 
 
-def _numbers(name: str, values: Sequence[int], count: int, least: int) -> tuple[int, ...]:
+def axis_numbers(name: str, values: Sequence[int], count: int, least: int) -> tuple[int, ...]:
+    """An attribute with one number (or two) an axis, none below ``least``."""
     numbers = tuple(int(value) for value in values)
-    if len(numbers) != count or min(numbers) < least:
+    if len(numbers) != count or min(numbers, default=least) < least:
         raise reject(f"{name}={list(numbers)} is not {count} numbers from {least} up.")
     return numbers
 

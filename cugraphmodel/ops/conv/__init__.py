@@ -1,3 +1,4 @@
 """Convolutions: Conv, ConvTranspose."""
 
 from cugraphmodel.ops.conv import conv as conv
+from cugraphmodel.ops.conv import conv_transpose as conv_transpose

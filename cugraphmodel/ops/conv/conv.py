@@ -25,7 +25,8 @@ MAX_DIRECT_FILTERS = 4
 """Up to so many output channels a group, a tile of the matrix product would be mostly empty."""
 
 
-def _operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
+def conv_operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
+    """Input, weights and bias, of one dtype that has kernels."""
     x, weights, bias = required(inputs, 0), required(inputs, 1), optional(inputs, 2)
     if x.dtype not in DTYPES:
         raise reject(
@@ -51,7 +52,7 @@ def _window(node: Node, x: Value, weights: Value) -> Window:
 
 def infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
-    x, weights, bias = _operands(inputs)
+    x, weights, bias = conv_operands(inputs)
     window = _window(node, x, weights)
     groups = node.attributes.get("group", 1)
     if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
@@ -67,7 +68,7 @@ def lower_conv(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     """One launch, by the kernel that suits the window and the size of a group."""
-    x, weights, _ = _operands(inputs)
+    x, weights, _ = conv_operands(inputs)
     window = _window(node, x, weights)
     groups = node.attributes.get("group", 1)
     if groups == 1 and window.is_identity:
@@ -81,7 +82,7 @@ def _launch_pointwise(
     node: Node, inputs: Sequence[Value | None], y: Value, window: Window
 ) -> Launch:
     """One matrix product an image, of the weights and all positions as they lie in memory."""
-    x, weights, bias = _operands(inputs)
+    x, weights, bias = conv_operands(inputs)
     images, channels = x.shape[:2]
     product = Product(
         weights.shape[0],
@@ -114,7 +115,7 @@ def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: 
     """A matrix product of all images and positions for each group."""
     groups = node.attributes.get("group", 1)
     filters, columns = y.shape[1] // groups, window.num_outputs * y.shape[0]
-    depth = window.num_taps * _operands(inputs)[1].shape[1]
+    depth = window.num_taps * conv_operands(inputs)[1].shape[1]
     tile = choose_tile(filters, columns, groups, y.dtype)
     return Launch(
         "ops/conv/conv.cu",
@@ -134,7 +135,7 @@ def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: 
 def _arguments(
     node: Node, inputs: Sequence[Value | None], y: Value, window: Window
 ) -> tuple[Argument, ...]:
-    x, weights, bias = _operands(inputs)
+    x, weights, bias = conv_operands(inputs)
     groups = node.attributes.get("group", 1)
     return (
         *(x, weights, bias, y),
