@@ -11,7 +11,15 @@ from onnx.reference import ReferenceEvaluator
 
 import cugraphmodel
 from cugraphmodel.errors import DtypeError, ParameterError
-from tests.api.builders import Array, affine, build, convolution, normal, reshape_by_parameter
+from tests.api.builders import (
+    Array,
+    add_weights,
+    affine,
+    build,
+    convolution,
+    normal,
+    reshape_by_parameter,
+)
 
 
 def answer(model: onnx.ModelProto, x: Array, **changed: Array) -> Array:
@@ -159,6 +167,34 @@ def test_a_wrong_parameter_is_refused_and_changes_nothing(
         missing = [word for word in words if word not in str(caught.value)]
         assert not missing, str(caught.value)
         np.testing.assert_array_equal(graph.run([x])[0], right)
+
+
+def test_a_parameter_that_nothing_reads_is_one_too(device: str) -> None:
+    proto = affine()
+    add_weights(proto, spare=np.zeros(2, np.float32))
+    model = cugraphmodel.load(proto, device=device)
+    assert [info.name for info in model.params] == ["w", "b", "spare"]
+    with model.capture_graph(2) as graph:
+        model.load_param("spare", np.ones(2, np.float32))
+        graph.run([normal(3, 2, 4)])
+    with model.capture_graph(2, ["spare"]) as graph:
+        np.testing.assert_array_equal(graph.run([normal(3, 2, 4)])[0], [1, 1])
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_sparse_parameter_is_the_array_it_stands_for(flat: bool, device: str) -> None:
+    proto = build("(float[N,4] x) => (float[N,3] y)", "y = MatMul(x, w)")
+    dense = np.zeros((4, 3), np.float32)
+    dense[0, 2], dense[3, 1] = 5, -2
+    where = np.array([2, 10]) if flat else np.array([[0, 2], [3, 1]])
+    values = onnx.numpy_helper.from_array(np.array([5, -2], np.float32), "w")
+    indices = onnx.numpy_helper.from_array(where, "w_indices")
+    proto.graph.sparse_initializer.append(
+        onnx.helper.make_sparse_tensor(values, indices, dense.shape)
+    )
+    x = normal(3, 2, 4)
+    with cugraphmodel.load(proto, device=device).capture_graph(2) as graph:
+        np.testing.assert_allclose(graph.run([x])[0], x @ dense, rtol=1e-6)
 
 
 def test_parameters_keep_the_files_names_and_dtypes() -> None:

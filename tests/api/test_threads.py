@@ -12,7 +12,7 @@ import pytest
 
 import cugraphmodel
 from cugraphmodel.errors import GraphClosedError
-from tests.api.builders import affine, affine_steps, normal
+from tests.api.builders import Array, affine, affine_steps, normal
 
 NUM_RUNS = 200
 
@@ -67,6 +67,36 @@ def test_two_models_in_two_threads_from_load_to_close(device: str) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         assert all(pool.map(work, range(2), timeout=300))
+
+
+def test_capturing_and_forward_beside_a_running_graph(device: str) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    data = [normal(seed, seed, 4) for seed in (1, 2, 3)]
+    stop = threading.Event()
+
+    def replay() -> int:
+        count = 0
+        with model.capture_graph(1) as graph:
+            right = graph.run([data[0]])[0]
+            while not stop.is_set():
+                assert np.array_equal(graph.run([data[0]])[0], right)
+                count += 1
+        return count
+
+    def evaluate(x: Array) -> None:
+        for _ in range(10):
+            got = model.forward([x])[0]
+            np.testing.assert_allclose(got, affine_steps(x)[2], rtol=1e-5, atol=1e-6)
+            with model.capture_graph(len(x)) as graph:
+                np.testing.assert_allclose(graph.run([x])[0], got, rtol=1e-5, atol=1e-6)
+
+    with ThreadPoolExecutor(3) as pool:
+        running = pool.submit(replay)
+        try:
+            list(pool.map(evaluate, data[1:], timeout=120))
+        finally:
+            stop.set()
+        assert running.result(timeout=60) > 0
 
 
 def test_closing_while_another_thread_runs_ends_in_order(device: str) -> None:
