@@ -9,4 +9,5 @@ from cugraphmodel.ops import pool as pool
 from cugraphmodel.ops import reduce as reduce
 from cugraphmodel.ops import resize as resize
 from cugraphmodel.ops import softmax as softmax
+from cugraphmodel.ops import topk as topk
 from cugraphmodel.ops import views as views

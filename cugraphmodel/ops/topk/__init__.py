@@ -1,0 +1,3 @@
+"""TopK."""
+
+from cugraphmodel.ops.topk import topk as topk
