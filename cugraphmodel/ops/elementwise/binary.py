@@ -72,8 +72,10 @@ def binary(
 def _mod(node: Node, dtype: np.dtype) -> str:
     if node.attributes.get("fmod", 0):
         return "el_fmod(x0, x1)"
-    if dtype.kind == "f":
-        raise reject(f"Mod with fmod=0 is for integers, not {dtype.name}; set fmod=1.")
+    if dtype.kind == "f" and node.version < 28:
+        raise reject(
+            f"Before opset 28, Mod with fmod=0 is for integers, not {dtype.name}; set fmod=1."
+        )
     return "el_mod(x0, x1)"
 
 

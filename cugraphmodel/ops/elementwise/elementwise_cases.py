@@ -198,8 +198,12 @@ def _binary() -> Iterator[OpCase]:
     for dtype in FLOATS:
         inputs = [OpCase.random(7, 33, dtype=dtype), OpCase.random(8, 33, dtype=dtype)]
         yield OpCase(f"fmod_{dtype}", "Mod", inputs, {"fmod": 1})
+        yield OpCase(f"floats_{dtype}", "Mod", inputs, opset=28, expected=_modulo)
         for op_type in COMPARISONS:
             yield OpCase(dtype, op_type, [np.sign(inputs[0]), np.sign(inputs[1])])
+    moduli = _f32([1, -1, 2.5, -2.5, 0, -0.0, np.inf, -np.inf, np.nan])
+    yield OpCase("special", "Mod", [moduli[:, None], moduli], opset=28, expected=_modulo)
+    yield OpCase("fmod_special", "Mod", [moduli[:, None], moduli], {"fmod": 1})
     for op_type in COMPARISONS:
         yield OpCase("special", op_type, [SPECIAL[:, None], SPECIAL])
     coins = [OpCase.random(9, 4, 1, dtype="bool"), OpCase.random(10, 7, dtype="bool")]
@@ -210,6 +214,12 @@ def _binary() -> Iterator[OpCase]:
         bits = np.array([[0], [1], [3], [7]], dtype)
         for direction in ("LEFT", "RIGHT"):
             yield OpCase(f"{direction}_{dtype}", "BitShift", [data, bits], {"direction": direction})
+
+
+def _modulo(x: Array, y: Array) -> list[Array]:
+    """In float64, where the remainder is exact; NumPy's has the sign of the divisor."""
+    wide = np.mod(x.astype(np.float64), y.astype(np.float64))
+    return [np.asarray(wide)]
 
 
 def _divide_integers(x: Array, y: Array) -> list[Array]:

@@ -64,10 +64,11 @@ template <typename T> CG_DEV T el_fmod(T x, T y) {
   }
 }
 
-// Integers only: the remainder with the sign of y; by zero gives 0.
+// The remainder with the sign of y; integers by zero give 0.
 template <typename T> CG_DEV T el_mod(T x, T y) {
   const T remainder = el_fmod(x, y);
-  return remainder != T(0) && (remainder < T(0)) != (y < T(0)) ? T(remainder + y) : remainder;
+  if (remainder == T(0)) return y < T(0) ? el_neg(T(0)) : T(0);
+  return (remainder < T(0)) != (y < T(0)) ? T(remainder + y) : remainder;
 }
 
 template <typename T> CG_DEV T el_sign(T x) {
