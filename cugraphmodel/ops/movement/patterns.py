@@ -19,6 +19,9 @@ __all__: list[str] = []
 Values = Sequence[Value | None]
 THREADS = 256
 BLOCK = (THREADS, 1, 1)
+MIN_BLOCK_LINE = 128
+MAX_BLOCK_LINES = 8192
+"""CumSum takes a block a line if lines are this long and this few, else a thread a line."""
 
 
 def _infer_trilu(_node: Node, inputs: Values) -> list[TensorType]:
@@ -63,29 +66,26 @@ def _cumsum_axis(node: Node, data: Value) -> int:
 
 
 def _lower_cumsum(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
-    data = required(inputs)
+    data, output = required(inputs), required(outputs)
     axis = _cumsum_axis(node, data)
-    lines = data.size // data.shape[axis]
-    launch = Launch(
-        source="ops/movement/cumsum.cu",
-        entry="cumsum",
-        grid=(ceil_div(lines, THREADS), 1, 1),
-        block=BLOCK,
-        args=(
-            data,
-            required(outputs),
-            np.int64(lines),
-            np.int64(data.shape[axis]),
-            np.int64(math.prod(data.shape[axis + 1 :])),
-            np.int32(node.attributes.get("exclusive", 0)),
-            np.int32(node.attributes.get("reverse", 0)),
-        ),
-        macros=(
-            ("SCALAR", c_type(data.dtype)),
-            ("SUM", "double" if data.dtype.kind == "f" else "unsigned long long"),
-        ),
+    size = data.shape[axis]
+    lines = data.size // size
+    geometry = (
+        np.int64(size),
+        np.int64(math.prod(data.shape[axis + 1 :])),
+        np.int32(node.attributes.get("exclusive", 0)),
+        np.int32(node.attributes.get("reverse", 0)),
     )
-    return [launch]
+    macros = (
+        ("SCALAR", c_type(data.dtype)),
+        ("SUM", "double" if data.dtype.kind == "f" else "unsigned long long"),
+    )
+    if size >= MIN_BLOCK_LINE and lines <= MAX_BLOCK_LINES:
+        source, entry, grid = "ops/movement/cumsum_block.cu", "cumsum_block", lines
+        return [Launch(source, entry, (grid, 1, 1), BLOCK, (data, output, *geometry), macros)]
+    source, entry, grid = "ops/movement/cumsum.cu", "cumsum", ceil_div(lines, THREADS)
+    args = (data, output, np.int64(lines), *geometry)
+    return [Launch(source, entry, (grid, 1, 1), BLOCK, args, macros)]
 
 
 def _one_hot_axis(node: Node, indices: Value) -> int:
