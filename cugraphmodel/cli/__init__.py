@@ -46,5 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain(error: Exception) -> str:
     """The error's text; the library speaks of keyword arguments where a shell user has options."""
     if hasattr(error, "open_dimensions"):
-        return f"{error} Here: --batch N, --dim NAME=SIZE, --shape INPUT=SIZE,SIZE,..."
+        return (
+            f"{error} On the command line: --batch N, --dim NAME=SIZE, --shape INPUT=SIZE,SIZE,..."
+        )
     return str(error)

@@ -66,9 +66,10 @@ def _read_array(path: Path) -> Array:
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         raise ArrayFileError(f"cannot read {str(path)!r}: {error.strerror}.") from error
-    except (ValueError, EOFError) as error:
+    except Exception as error:  # a damaged header can break NumPy's reader anywhere
+        reason = " ".join(str(error).split())
         raise ArrayFileError(
-            f"{str(path)!r} is not an array file as numpy.save writes it (.npy): {error}"
+            f"{str(path)!r} is not an array file as numpy.save writes it (.npy): {reason}"
         ) from error
     return array
 

@@ -147,6 +147,35 @@ def test_array_of_another_dtype(command: Command, weighted_sum: Path, tmp_path: 
     assert "x.astype(np.float32)" in answer.err
 
 
+def _npy(header: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x93NUMPY",
+        b"PK\x03\x04" + bytes(40),
+        _npy(b"garbage(((((["),
+        _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}") + bytes(20),
+        _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (10**15,)}"),
+        _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000,)}"),
+        _npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}") + bytes(48),
+    ],
+    ids=["empty", "magic", "zip", "garbage", "short", "formula", "huge", "objects"],
+)
+def test_damaged_array_files_are_one_line(
+    command: Command, weighted_sum: Path, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "damaged.npy"
+    path.write_bytes(content)
+    answer = command("run", weighted_sum, "--input", path, "--random", 0, "--device", "cpu")
+    assert answer.code == 1
+    assert answer.err.startswith(f"cugraphmodel: error: {str(path)!r} is not an array file")
+    assert answer.err.count("\n") == 1
+
+
 def test_open_dimensions_name_the_options(
     command: Command, write_model: Callable[[str], Path]
 ) -> None:
