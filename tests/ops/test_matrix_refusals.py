@@ -1,0 +1,60 @@
+"""Matrix products, convolutions and pools say why a node cannot run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.spec import Unsupported
+from tests.ops import harness
+
+
+def _zeros(*shapes: tuple[int, ...] | None, dtype: str = "float32") -> list[Any]:
+    return [None if shape is None else np.zeros(shape, dtype) for shape in shapes]
+
+
+IMAGE, WEIGHTS = (1, 4, 5, 5), (6, 4, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "attributes", "reason"),
+    [
+        ("MatMul", _zeros((2, 3), (2, 3)), {}, "do not fit a matrix product"),
+        ("MatMul", _zeros((2, 3), ()), {}, "takes no scalars"),
+        ("MatMul", _zeros((2, 4, 3), (3, 3, 5)), {}, "batch axes of .* do not broadcast"),
+        ("MatMul", _zeros((2, 3), (3, 2), dtype="int8"), {}, "dtype int8 is not supported"),
+        (
+            "MatMul",
+            [*_zeros((2, 3)), np.zeros((3, 2))],
+            {},
+            "different dtypes, float32 and float64",
+        ),
+        ("Gemm", _zeros((2, 3, 1), (1, 3)), {}, "takes matrices"),
+        ("Gemm", _zeros((2, 3), (2, 3)), {"transA": 1, "transB": 1}, "transA=1, transB=1"),
+        ("Gemm", _zeros((2, 3), (3, 4), (3,)), {}, r"C of shape \(3,\) does not broadcast"),
+        ("Gemm", _zeros((2, 3), (3, 4), (1, 2, 4)), {}, "does not broadcast"),
+        ("Gemm", _zeros((2, 3), (3, 4), dtype="int32"), {"alpha": 0.5}, "no meaning for int32"),
+        ("Conv", _zeros(IMAGE, WEIGHTS[:3]), {}, "do not fit"),
+        ("Conv", _zeros(IMAGE, (6, 3, 3, 3)), {}, "group=1 do not fit 4 channels"),
+        ("Conv", _zeros(IMAGE, (5, 2, 3, 3)), {"group": 2}, "group=2 do not fit"),
+        ("Conv", _zeros(IMAGE, WEIGHTS, (5,)), {}, "a bias of shape"),
+        ("Conv", _zeros(IMAGE, WEIGHTS), {"kernel_shape": [2, 2]}, r"kernel_shape=\[2, 2\]"),
+        ("Conv", _zeros(IMAGE, WEIGHTS, dtype="int32"), {}, "dtype int32 is not supported"),
+        ("Conv", [*_zeros(IMAGE), np.zeros(WEIGHTS)], {}, "have different dtypes"),
+        ("ConvTranspose", _zeros(IMAGE, (5, 4, 3, 3)), {}, "do not fit 4 channels"),
+        ("ConvTranspose", _zeros(IMAGE, (4, 5, 3, 3)), {"pads": [9] * 4}, "padding is larger"),
+        ("ConvTranspose", _zeros(IMAGE, (4, 5, 3, 3), (4,)), {}, "does not fit 5 filters"),
+        ("MaxPool", _zeros(IMAGE), {}, "kernel_shape is left out"),
+        ("MaxPool", _zeros(IMAGE, dtype="int32"), {"kernel_shape": [1, 1]}, "dtype int32"),
+        ("AveragePool", _zeros(IMAGE), {"kernel_shape": [6, 1]}, "a window of 6 does not fit"),
+        ("GlobalMaxPool", _zeros((3,)), {}, "has no channels"),
+        ("GlobalAveragePool", _zeros((1, 3, 0)), {}, "no positions"),
+        ("GlobalAveragePool", _zeros(IMAGE, dtype="uint8"), {}, "dtype uint8"),
+    ],
+)
+def test_refuses(op_type: str, inputs: list[Any], attributes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        harness.graph_of(OpCase("refused", op_type, inputs, attributes))
