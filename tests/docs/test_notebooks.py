@@ -27,8 +27,7 @@ def test_outputs_are_stripped(notebook: Path) -> None:
 def test_runs(notebook: Path) -> None:
     """On the device that the notebook's reader would get."""
     nbclient = pytest.importorskip("nbclient", reason="needs the extra 'notebooks'")
-    import nbformat
-
+    nbformat = pytest.importorskip("nbformat")
     document = nbformat.read(notebook, as_version=4)
     client = nbclient.NotebookClient(document, timeout=300, resources={"metadata": {"path": ROOT}})
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
