@@ -56,7 +56,7 @@ def cached(parts: Sequence[bytes | str], suffix: str, build: Callable[[Path], No
     try:
         return _build(place, name, build)
     except _FolderUnusable:
-        _LOG.warning("cannot write to the kernel cache %s; using a temporary folder", place)
+        _warn_once(f"cannot write to the kernel cache {place}; using a temporary folder")
         place = _private_folder(os.getpid())
         return place / name if _is_whole(place / name) else _build(place, name, build)
 

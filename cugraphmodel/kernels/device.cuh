@@ -190,23 +190,17 @@ CG_DEV double cg_abs(double x) {
 }
 
 // a * b + c. Floats round once where the processor can (every GPU; CPUs from x86-64-v3 on).
+#if defined(__CUDACC__)
 template <class T>
 CG_DEV T cg_fma(T a, T b, T c) {
   return T(a * b + c);
 }
-#if defined(__CUDACC__)
-CG_DEV float cg_fma(float a, float b, float c) {
-  return fmaf(a, b, c);
-}
-CG_DEV double cg_fma(double a, double b, double c) {
-  return fma(a, b, c);
-}
-#elif defined(__FMA__)
-CG_DEV float cg_fma(float a, float b, float c) {
-  return __builtin_fmaf(a, b, c);
-}
-CG_DEV double cg_fma(double a, double b, double c) {
-  return __builtin_fma(a, b, c);
+CG_DEV float cg_fma(float a, float b, float c) { return fmaf(a, b, c); }
+CG_DEV double cg_fma(double a, double b, double c) { return fma(a, b, c); }
+#else
+template <class T>
+CG_DEV T cg_fma(T a, T b, T c) {
+  return cuhost_fma(a, b, c);
 }
 #endif
 

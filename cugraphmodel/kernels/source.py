@@ -15,6 +15,8 @@ DEVICE_HEADER = "device.cuh"
 _PACKAGE = Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[^\n]*$', re.MULTILINE)
 
+_ONCE = re.compile(r"^#pragma once$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -51,7 +53,7 @@ def device_header() -> str:
 
 
 def _expand(name: PurePosixPath, done: set[PurePosixPath]) -> str:
-    text = (_PACKAGE / name).read_text(encoding="utf-8")
+    text = _ONCE.sub("", (_PACKAGE / name).read_text(encoding="utf-8"))
     pieces = [f'#line 1 "{name}"\n']
     end = 0
     for match in _INCLUDE.finditer(text):
@@ -63,7 +65,7 @@ def _expand(name: PurePosixPath, done: set[PurePosixPath]) -> str:
         path = _find(included, name)
         if path not in done:
             done.add(path)
-            line = text.count("\n", 0, end) + 1
+            line = text.count("\n", 0, end) + 2  # of what follows the include
             pieces.append(f'{_expand(path, done)}\n#line {line} "{name}"')
     return "".join([*pieces, text[end:]])
 

@@ -251,7 +251,7 @@ _WAITING = re.compile(
 )
 _SHARED = re.compile(
     r"__shared__\s+((?:__align__\s*\([^()]*\)\s*)?)([A-Za-z_][\w:<>, ]*?)\s+(\w+)"
-    r"\s*((?:\[[^\]]*\]\s*)*);"
+    r"\s*((?:\[[^\]]+\]\s*)*);"
 )
 _ENTRY = re.compile(
     r'extern\s+"C"\s+__global__\s+void\s+'

@@ -137,9 +137,19 @@ struct CgLanes {
   typedef T Vector __attribute__((vector_size(N * sizeof(T))));
   Vector v;
 };
+template <class T>
+CUHOST_INLINE T cuhost_fma(T a, T b, T c) {
+  return T(a * b + c);
+}
+#if defined(__FMA__)
+CUHOST_INLINE float cuhost_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CUHOST_INLINE double cuhost_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
 template <class T, int N>
 CUHOST_INLINE CgLanes<T, N> cg_fma(T a, CgLanes<T, N> b, CgLanes<T, N> c) {
-  return {a * b.v + c.v};
+  CgLanes<T, N> sum;
+  for (int n = 0; n < N; ++n) sum.v[n] = cuhost_fma(a, b.v[n], c.v[n]);
+  return sum;
 }
 #if defined(__FMA__)
 // g++ has the fused instruction as a builtin for each vector type; clang has one builtin for all.
