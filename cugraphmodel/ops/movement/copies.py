@@ -147,13 +147,20 @@ def _block_size(node: Node, inputs: Values) -> tuple[Value, int]:
     return data, block
 
 
+def _block_mode(node: Node) -> str:
+    """The order of depth (D) and the rows and columns of blocks (R, C) among the channels."""
+    mode = str(node.attributes.get("mode", "DCR"))
+    if mode not in ("DCR", "CRD"):
+        raise reject(f"mode {mode!r} is neither 'DCR' nor 'CRD'.")
+    return mode
+
+
 def _infer_depth_to_space(node: Node, inputs: Values) -> list[TensorType]:
     data, block = _block_size(node, inputs)
     batch, channels, height, width = data.shape
     if channels % (block * block):
         raise reject(f"{channels} channels are not a multiple of {block} * {block}.")
-    if node.attributes.get("mode", "DCR") not in ("DCR", "CRD"):
-        raise reject(f"mode {node.attributes['mode']!r} is neither 'DCR' nor 'CRD'.")
+    _block_mode(node)
     shape = (batch, channels // (block * block), height * block, width * block)
     return [TensorType(data.dtype, shape)]
 
@@ -163,7 +170,7 @@ def _lower_depth_to_space(node: Node, inputs: Values, outputs: Values) -> list[L
     output = required(outputs)
     batch, _, height, width = data.shape
     depth = output.shape[1]
-    if node.attributes.get("mode", "DCR") == "DCR":
+    if _block_mode(node) == "DCR":
         split, permutation = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
     else:
         split, permutation = (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
@@ -175,6 +182,7 @@ def _infer_space_to_depth(node: Node, inputs: Values) -> list[TensorType]:
     batch, channels, height, width = data.shape
     if height % block or width % block:
         raise reject(f"{data} does not divide into blocks of {block} x {block}.")
+    _block_mode(node)
     shape = (batch, channels * block * block, height // block, width // block)
     return [TensorType(data.dtype, shape)]
 
@@ -184,7 +192,8 @@ def _lower_space_to_depth(node: Node, inputs: Values, outputs: Values) -> list[L
     output = required(outputs)
     batch, channels, height, width = data.shape
     split = (batch, channels, height // block, block, width // block, block)
-    return _permuted_copy(data, output, split, (0, 3, 5, 1, 2, 4))
+    permutation = (0, 3, 5, 1, 2, 4) if _block_mode(node) == "DCR" else (0, 1, 3, 5, 2, 4)
+    return _permuted_copy(data, output, split, permutation)
 
 
 register(

@@ -102,5 +102,6 @@ CASES = [
     OpCase("dcr", "DepthToSpace", [_counted(2, 8, 2, 3)], {"blocksize": 2}, 7),
     OpCase("crd_block_3", "DepthToSpace", [_counted(1, 18, 2, 2)], {"blocksize": 3, "mode": "CRD"}),
     OpCase("block_2", "SpaceToDepth", [_counted(2, 3, 4, 6)], {"blocksize": 2}),
+    OpCase("crd", "SpaceToDepth", [_counted(2, 3, 4, 6)], {"blocksize": 2, "mode": "CRD"}, 28),
     OpCase("block_3", "SpaceToDepth", [_counted(1, 2, 3, 9)], {"blocksize": 3}, 7),
 ]

@@ -107,7 +107,11 @@ def _region(node: Node, num_axes: int) -> list[tuple[float, float]]:
 def _line(
     mode: str, source_size: int, target_size: int, scale: float, start: float, end: float
 ) -> tuple[float, float, float, float]:
-    """shift, multiplier, divisor and offset: the formulas of the Resize operator's text."""
+    """shift, multiplier, divisor and offset: the formulas of the Resize operator's text.
+
+    Sizes are whole numbers as in that text; ``onnx.reference`` takes the unrounded product of size
+    and scale for "align_corners", so that corners do not meet corners there.
+    """
     last = source_size - 1
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and target_size > 1):
         return 0.5, 1.0, scale, -0.5

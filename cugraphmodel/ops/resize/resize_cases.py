@@ -57,6 +57,10 @@ def _rows_thrice(data: Array, *_rest: Array | None) -> list[Array]:
     return [data.repeat(3, 2)]
 
 
+def _ends(data: Array, *_rest: Array | None) -> list[Array]:
+    return [data[..., [0, -1]]]
+
+
 def _first(data: Array, *_rest: Array | None) -> list[Array]:
     return [data[..., :1]]
 
@@ -136,6 +140,13 @@ CASES = [
     _by_scales("channels_too", _IMAGE, (1, 2, 2, 0.5), mode="linear"),
     _by_scales(
         "cubic_a", _IMAGE, (1, 1, 2, 2), mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1
+    ),
+    OpCase(
+        "align_corners_by_fractional_scale",
+        "Resize",
+        [_IMAGE, None, _floats(1, 1, 1, 0.5)],
+        {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+        expected=_ends,
     ),
     _by_scales("rank_1", OpCase.random(3, 10), (2.5,), mode="linear"),
     _by_scales("identity", _IMAGE, (1, 1, 1, 1), mode="linear"),
