@@ -73,8 +73,8 @@ template <typename T> CG_DEV T cg_act_softsign(T x, float, float) {
   return x / (T(1) + cg_abs(x));
 }
 
-// x * tanh(softplus(x)). With e = exp(x), tanh(log(1 + e)) = n / (n + 2) where n = e * (e + 2); from
-// x = 20 on the quotient rounds to one, in double too.
+// x * tanh(softplus(x)). With e = exp(x), tanh(log(1 + e)) = n / (n + 2) where n = e * (e + 2);
+// from x = 20 on the quotient rounds to one, in double too.
 template <typename T> CG_DEV T cg_act_mish(T x, float, float) {
   const T e = cg_exp(cg_min(x, T(20)));
   const T n = e * (e + T(2));

@@ -1,12 +1,12 @@
-// Reductions whose rounding error stays near that of one rounding: compensated sums per thread, then
-// a tree over the threads.
+// Reductions whose rounding error stays near that of one rounding: compensated sums per thread,
+// then a tree over the threads.
 #pragma once
 
 #include "device.cuh"
 
-// A sum of many terms, one after another. For floats the rounding error of each addition is kept and
-// added at the end (Knuth's two-sum; see Ogita, Rump and Oishi, "Accurate Sum and Dot Product", 2005,
-// algorithm 4.1). Integers wrap.
+// A sum of many terms, one after another. For floats the rounding error of each addition is kept
+// and added at the end (Knuth's two-sum; see Ogita, Rump and Oishi, "Accurate Sum and Dot Product",
+// SIAM J. Sci. Comput. 26, 2005, section 4). Integers wrap.
 template <class T>
 struct RunningSum {
   T sum = T(0);
@@ -61,8 +61,8 @@ CG_DEV T row_max(T x) {
   return row_reduce<kThreads, CgMax>(x);
 }
 
-// Over the kRows threads of a block of (32, kRows) that share a column, which is threadIdx.x. All of
-// them get the result, and all threads of the block must call it.
+// Over the kRows threads of a block of (32, kRows) that share a column, which is threadIdx.x. All
+// of them get the result, and all threads of the block must call it.
 template <int kRows, class Op, class T>
 CG_DEV T column_reduce(T x) {
   if constexpr (kRows == 1) {

@@ -12,8 +12,8 @@
 // Macros
 //   EXPRESSION           of x0, x1, x2 (operands as Acc types) and the float attributes a, b
 //   OUT_TYPE, TYPE0..2   element types
-//   STEP0..2             innermost stride of each operand: 1, 0 (one value repeats), -1 (no operand)
-//   RANK, VECTOR, INDEX  dimensions after merging, 1 to 8; elements a thread; integer type of offsets
+//   STEP0..2             innermost stride of each operand: 1, 0 (repeats), -1 (no operand)
+//   RANK, VECTOR, INDEX  dimensions after merging; elements a thread; type of offsets
 //
 // `out` may be one of the operands where they coincide element for element.
 

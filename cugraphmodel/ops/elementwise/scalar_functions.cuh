@@ -85,8 +85,8 @@ template <typename T> CG_DEV T el_shrink(T x, float a, float b) {
   return x > T(b) ? T(x - T(a)) : T(0);
 }
 
-// x to the power of n modulo 2 to the width of T. A negative n gives 1 / x^|n| toward zero, and 0 for
-// x = 0.
+// x to the power of n modulo 2 to the width of T. A negative n gives 1 / x^|n| toward zero, and 0
+// for x = 0.
 template <typename T, typename U> CG_DEV T el_integer_pow(T x, U n) {
   if (n < U(0)) return x == T(1) || (x == T(-1) && n % 2 == 0) ? T(1) : x == T(-1) ? x : T(0);
   T power = T(1);

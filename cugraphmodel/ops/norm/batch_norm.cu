@@ -1,8 +1,8 @@
 #include "device.cuh"
 
-// out = (x - mean) / sqrt(variance + epsilon) * scale + bias with one mean, variance, scale and bias a
-// channel, for x[batch, num_channels, inner]. Each thread makes VECTOR neighbouring elements of one
-// channel.
+// out = (x - mean) / sqrt(variance + epsilon) * scale + bias with one mean, variance, scale and
+// bias a channel, for x[batch, num_channels, inner]. Each thread makes VECTOR neighbouring elements
+// of one channel.
 //
 // Macros
 //   SCALAR, PARAM, STAT   element types of x and out; of scale and bias; of mean and variance

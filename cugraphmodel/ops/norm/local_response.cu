@@ -1,8 +1,8 @@
 #include "device.cuh"
 
-// out = x / (bias + alpha / window * sum of x^2 over the window of channels)^beta, for
-// x[batch, num_channels, inner]. One thread an element; its window is (window - 1) / 2 channels before
-// and window / 2 channels after it, cut at the ends.
+// out = x / (bias + alpha / window * sum of x^2 over the window of channels)^beta, for x[batch,
+// num_channels, inner]. One thread an element; its window is (window - 1) / 2 channels before and
+// window / 2 channels after it, cut at the ends.
 //
 // Macros
 //   SCALAR   element type

@@ -2,14 +2,15 @@
 
 #include "reduction.cuh"
 
-// out = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of x[num_rows, row_size].
+// out = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of
+// x[num_rows, row_size].
 //
-// A row belongs to ROW_THREADS threads: one warp (four rows a block), or the whole block. The mean is
-// refined once, so that neither a large mean nor a long row costs digits.
+// A row belongs to ROW_THREADS threads: one warp (four rows a block), or the whole block. The mean
+// is refined once, so that neither a large mean nor a long row costs digits.
 //
 // Macros
 //   SCALAR, COMPUTE, STAT    element types of x and out; of the arithmetic; of mean and inv_std
-//   CENTERED                 1; 0 leaves the mean alone: out = x / sqrt(mean(x^2) + epsilon) * scale
+//   CENTERED                 1; 0 takes 0 for the mean, and mean(x^2) for the variance
 //   AFFINE_INDEX             element of scale and bias, from row, i, row_size, period and inner
 //   ROW_THREADS, ITEMS       threads a row; elements a thread keeps in registers, 0 for none
 //

@@ -11,7 +11,7 @@
 //   SCALAR, COMPUTE              element type; type to compare in
 //   EXTREME                      CgMax or CgMin
 //   LAST                         1 takes the last of equal elements, 0 the first
-//   ROW_THREADS, COLUMN_WIDTH, COLUMN_THREADS    see reduction.cuh
+//   ROW_THREADS, COLUMN_WIDTH, COLUMN_THREADS    see geometry.py
 
 #define BLOCK_THREADS (ROW_THREADS == 32 ? 128 : ROW_THREADS)
 

@@ -2,15 +2,15 @@
 
 #include "reduction.cuh"
 
-// out[s, o] = FINISH over COMBINE of MAP of the elements of x that belong to output o and to part s of
-// the reduction.
+// out[s, o] = FINISH over COMBINE of MAP of the elements of x that belong to output o and to part s
+// of the reduction.
 //
-// The dimensions of x are those kept, which give an output's offset, and those reduced, which add an
-// element's. blockIdx.y is the part: `chunk` neighbouring positions of the reduced_size.
+// The dimensions of x are those kept, which give an output's offset, and those reduced, which add
+// an element's. blockIdx.y is the part: `chunk` neighbouring positions of the reduced_size.
 //
 // reduce_rows: the innermost dimension is reduced. ROW_THREADS threads share an output.
-// reduce_columns: the innermost dimension is kept. Neighbouring threads have neighbouring outputs, and
-// COLUMN_THREADS threads share one.
+// reduce_columns: the innermost dimension is kept. Neighbouring threads have neighbouring outputs,
+// and COLUMN_THREADS threads share one.
 //
 // Macros
 //   SCALAR, OUT_TYPE, COMPUTE    element types of x and out; type of the arithmetic
@@ -19,7 +19,7 @@
 //   FINISH                       of total and count, the number of elements of an output
 //   KEPT_RANK, REDUCED_RANK      dimensions after merging
 //   INDEX                        integer type of offsets
-//   ROW_THREADS, COLUMN_WIDTH, COLUMN_THREADS    see reduction.cuh
+//   ROW_THREADS, COLUMN_WIDTH, COLUMN_THREADS    see geometry.py
 
 #define BLOCK_THREADS (ROW_THREADS == 32 ? 128 : ROW_THREADS)
 
@@ -124,7 +124,8 @@ CG_DEV void reduce(OUT_TYPE* out, const SCALAR* x, long long output, long long n
   const bool inside = output < num_outputs;
   const long long first = blockIdx.y * chunk;
   const long long last = inside ? cg_min(first + chunk, reduced_size) : first;
-  const SCALAR* base = x + (inside ? offset_of<KEPT_RANK>(Index(output), kept_shape, kept_strides) : 0);
+  const SCALAR* base =
+      inside ? x + offset_of<KEPT_RANK>(Index(output), kept_shape, kept_strides) : x;
   COMBINE<COMPUTE> seen;
   for (long long r = first + lane; r < last; r += num_lanes) {
     const COMPUTE x =

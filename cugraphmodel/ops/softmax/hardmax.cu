@@ -1,7 +1,7 @@
 #include "device.cuh"
 
-// out[outer, axis_size, inner] = 1 where the position along the axis is positions[outer, inner], else 0.
-// One thread an element.
+// out[outer, axis_size, inner] = 1 where the position along the axis is positions[outer, inner],
+// else 0. One thread an element.
 //
 // Macros
 //   SCALAR   element type of out

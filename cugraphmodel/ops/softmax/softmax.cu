@@ -4,8 +4,8 @@
 
 // Softmax, or its logarithm, along the middle dimension of x[outer, axis_size, inner].
 //
-// softmax_rows: inner is 1. A row belongs to ROW_THREADS threads: one warp (four rows a block), or the
-// whole block.
+// softmax_rows: inner is 1. A row belongs to ROW_THREADS threads: one warp (four rows a block), or
+// the whole block.
 // softmax_columns: each block has COLUMN_WIDTH of the outer * inner columns, each of them shared by
 // COLUMN_THREADS threads.
 //
@@ -29,7 +29,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   const int lane = threadIdx.x % ROW_THREADS;
   const long long row =
       (long long)blockIdx.x * (BLOCK_THREADS / ROW_THREADS) + threadIdx.x / ROW_THREADS;
-  RowItems<SCALAR, ROW_THREADS, ITEMS> items(x + row * row_size, lane, row < num_rows ? row_size : 0);
+  const bool inside = row < num_rows;
+  const RowItems<SCALAR, ROW_THREADS, ITEMS> items(x + row * row_size, lane, inside ? row_size : 0);
 
   A highest = CgLimits<A>::lowest();
   items.each([&](long long, A v) { highest = cg_max(highest, v); });
