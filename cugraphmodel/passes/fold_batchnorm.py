@@ -1,4 +1,4 @@
-"""Convolution weights that take in the normalisation, scale and shift that follow."""
+"""Convolutions and normalisations that take in the normalisation, scale and shift that follow."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ class _Affine:
 
 
 def fold_batchnorm(graph: Graph) -> Graph:
-    """Fold per-channel constants that follow a Conv into its weights and bias.
+    """Fold per-channel constants that follow a Conv or BatchNormalization into its own.
 
-    Takes: a Conv of float32 or float64 with constant weights and bias, followed by any number of
-    BatchNormalization in inference form and of Add, Sub, Mul, Div with a constant for each channel
-    (or one for all), where each is the only reader of the value before and no value between
-    is an output of the graph.
+    Takes: a Conv, or a BatchNormalization in inference form, of float32 or float64 with constant
+    parameters, followed by any number of BatchNormalization in inference form and of Add, Sub, Mul,
+    Div with a constant for each channel (or one for all), where each is the only reader of the
+    value before and no value between is an output of the graph.
 
-    Gives: one Conv that writes the last node's output and has the first one's index. Its weights
-    and bias are constants derived from the same parameters, in float64 and rounded once.
+    Gives: one node of the first one's kind and index that writes the last one's output. Its weights
+    (or scale) and bias are constants derived from the same parameters, in float64 and rounded once.
     """
     uses = Uses(graph)
     replacements: dict[int, tuple[Sequence[Node], Node]] = {}
+    taken: set[int] = set()
     for node in graph.nodes:
-        if not _can_take_in(graph, node):
+        if id(node) in taken or not _can_take_in(graph, node):
             continue
         followers: list[Node] = []
         affines: list[_Affine] = []
@@ -62,36 +63,40 @@ def fold_batchnorm(graph: Graph) -> Graph:
         if affines:
             graph, folded = _fold(graph, node, last.outputs[0], affines)
             replacements[id(node)] = ((node, *followers), folded)
+            taken.update(map(id, followers))
     return replace_nodes(graph, replacements)
 
 
 def _can_take_in(graph: Graph, node: Node) -> bool:
+    is_known = (node.domain, node.op_type) == ("", "Conv") or _is_inference_batchnorm(node)
     return (
-        (node.domain, node.op_type) == ("", "Conv")
+        is_known
         and graph.values[node.outputs[0]].dtype in DTYPES
         and all(name in graph.constants for name in node.inputs[1:] if name)
     )
 
 
+def _is_inference_batchnorm(node: Node) -> bool:
+    return (
+        (node.domain, node.op_type) == ("", "BatchNormalization")
+        and not node.attributes.get("training_mode", 0)
+        and node.attributes.get("spatial", 1) == 1
+        and not any(node.outputs[1:])
+    )
+
+
 def _affine_of(graph: Graph, node: Node, x: str) -> _Affine | None:
     """What a node does to each channel of ``x``, or None if it is no affine map with constants."""
-    if node.domain:
-        return None
-    if node.op_type == "BatchNormalization":
+    if _is_inference_batchnorm(node):
         return _affine_of_batchnorm(graph, node, x)
-    if node.op_type in ("Add", "Sub", "Mul", "Div"):
+    if not node.domain and node.op_type in ("Add", "Sub", "Mul", "Div"):
         return _affine_of_arithmetic(graph, node, x)
     return None
 
 
 def _affine_of_batchnorm(graph: Graph, node: Node, x: str) -> _Affine | None:
     constants = [graph.constants.get(name) for name in node.inputs[1:5]]
-    is_inference = (
-        not node.attributes.get("training_mode", 0)
-        and node.attributes.get("spatial", 1) == 1
-        and not any(node.outputs[1:])
-    )
-    if node.inputs[0] != x or None in constants or not is_inference:
+    if node.inputs[0] != x or None in constants:
         return None
     scale, bias, mean, variance = filter(None, constants)
     epsilon = float(np.float32(node.attributes.get("epsilon", 1e-5)))
@@ -141,10 +146,14 @@ def _wide(constant: Constant, parameters: Parameters) -> Float64Array:
     return constant.compute(parameters).astype(np.float64).reshape(-1)
 
 
-def _fold(graph: Graph, conv: Node, y: str, affines: Sequence[_Affine]) -> tuple[Graph, Node]:
-    """The graph with the derived constants, and the Conv that reads them and writes ``y``."""
-    weights = graph.constants[conv.inputs[1]]
-    bias = graph.constants[conv.inputs[2]] if any(conv.inputs[2:]) else None
+def _fold(graph: Graph, first: Node, y: str, affines: Sequence[_Affine]) -> tuple[Graph, Node]:
+    """The graph with the derived constants, and the node that reads them and writes ``y``.
+
+    Both kinds of node multiply by their input 1, whose axis 0 is that of the channels, and add
+    their input 2.
+    """
+    weights = graph.constants[first.inputs[1]]
+    bias = graph.constants[first.inputs[2]] if any(first.inputs[2:3]) else None
     channels = weights.type.shape[0]
     params = frozenset[str]().union(*(affine.params for affine in affines))
     key = digest(weights.key, bias and bias.key, *(affine.key for affine in affines))
@@ -178,4 +187,5 @@ def _fold(graph: Graph, conv: Node, y: str, affines: Sequence[_Affine]) -> tuple
         f"{y}/folded_bias",
         Constant(f"folded bias {key}", bias_type, bias_params, folded_bias),
     )
-    return graph, replace(conv, inputs=(conv.inputs[0], weights_name, bias_name), outputs=(y,))
+    inputs = (first.inputs[0], weights_name, bias_name, *first.inputs[3:])
+    return graph, replace(first, inputs=inputs, outputs=(y,))

@@ -142,6 +142,19 @@ def test_a_value_between_that_is_asked_for_survives(opened_device: Device) -> No
     assert ops_of(graph) == ["Conv", "Mul"]
 
 
+def test_a_batchnorm_without_convolution_takes_in_what_follows(opened_device: Device) -> None:
+    body = (
+        "r = Relu(x) n = BatchNormalization<epsilon=0.01>(r, s, b, m, v) "
+        "t = Mul(n, k) a = Add(t, k) y = BatchNormalization(a, s, b, m, v)"
+    )
+    weights = _weights(3, k=normal(7, 3, 1, 1))
+    del weights["w"]
+    model = build("(float[2,3,6,5] x) => (float[2,3,6,5] y)", body, **weights)
+    graph = assert_same_results(model, fold_batchnorm, opened_device)
+    assert ops_of(graph) == ["Relu", "BatchNormalization"]
+    assert graph.nodes[1].index == 1
+
+
 def test_two_convolutions_may_share_weights(opened_device: Device) -> None:
     body = (
         CONV + "n = BatchNormalization(c, s, b, m, v) "
