@@ -10,21 +10,21 @@ import pytest
 
 import cugraphmodel
 from tests.models.files import model_path
-from tests.models.references import CASES, Reference, load_reference
+from tests.models.references import CASES, Draw, Reference, load_reference
 
 Array = npt.NDArray[Any]
 NOISE_FACTOR = 8
 RELATIVE_TOLERANCE = 1e-5
 
-_loaded: dict[tuple[str, str], cugraphmodel.LoadedModel] = {}
+_loaded: dict[str, tuple[str, cugraphmodel.LoadedModel]] = {}
 
 
 def loaded(model: str, device: str) -> cugraphmodel.LoadedModel:
-    """The model on a device; the cases of a model follow each other, so only one is kept."""
-    if (model, device) not in _loaded:
-        _loaded.clear()
-        _loaded[model, device] = cugraphmodel.load(model_path(model), device=device)
-    return _loaded[model, device]
+    """The model on a device. The tests of a model follow each other, so only the last is kept."""
+    if _loaded.get(device, ("", None))[0] != model:
+        _loaded.pop(device, None)
+        _loaded[device] = (model, cugraphmodel.load(model_path(model), device=device))
+    return _loaded[device][1]
 
 
 def assert_close(got: Array, right: Array, noise: float, name: str) -> None:
@@ -42,28 +42,39 @@ def assert_close(got: Array, right: Array, noise: float, name: str) -> None:
     assert worst <= bound, f"{name}: off by {worst:.3g} at {where}, allowed {bound:.3g}"
 
 
-@pytest.mark.parametrize(
-    ("model", "case"), [(model, case) for model, cases in CASES.items() for case in cases]
-)
-def test_model_agrees_with_onnxruntime(model: str, case: str, device: str) -> None:
+ALL_CASES = [(model, case) for model, cases in CASES.items() for case in cases]
+
+
+@pytest.fixture(scope="module", params=ALL_CASES, ids="-".join)
+def model_case(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A model and a case; of module scope, so that pytest runs all tests of one in a row."""
+    pair: tuple[str, str] = request.param
+    return pair
+
+
+def test_model_agrees_with_onnxruntime(model_case: tuple[str, str], device: str) -> None:
     """Replays follow their inputs, agree with the oracle, and repeat bit for bit."""
-    reference = load_reference(model, case)
+    reference = load_reference(*model_case)
     first, other = reference.draws
     shapes = {name: value.shape for name, value in first.inputs.items()}
-    with loaded(model, device).capture_graph(input_shapes=shapes) as graph:
-        assert tuple(graph.input_names) == tuple(first.inputs)
+    with loaded(model_case[0], device).capture_graph(input_shapes=shapes) as graph:
+        assert graph.input_names == tuple(first.inputs)
+        assert graph.output_names == tuple(first.outputs)
         results = [graph.run(data.inputs) for data in (first, other, first)]
-        names = tuple(graph.output_names)
-    check_results(names, results, reference)
-
-
-def check_results(names: tuple[str, ...], results: list[list[Array]], wanted: Reference) -> None:
-    """Results of the first draw, of the second, and of the first again."""
-    assert names == tuple(wanted.noise)
-    for draw, got in zip(wanted.draws, results, strict=False):
-        for name, value in zip(names, got, strict=True):
-            assert_close(value, draw.outputs[name], wanted.noise[name], name)
-    for name, once, again in zip(names, results[0], results[2], strict=True):
-        np.testing.assert_array_equal(once.view(np.uint8), again.view(np.uint8), err_msg=name)
+    assert_right(results[0], first, reference)
+    assert_right(results[1], other, reference)
+    assert [a.tobytes() for a in results[0]] == [b.tobytes() for b in results[2]]
     changed = [not np.array_equal(a, b) for a, b in zip(results[0], results[1], strict=True)]
     assert any(changed), "different inputs gave the same outputs"
+
+
+def test_forward_agrees_with_onnxruntime(model_case: tuple[str, str], device: str) -> None:
+    """The same without fusion, folding into weights, or reuse of memory."""
+    reference = load_reference(*model_case)
+    first = reference.draws[0]
+    assert_right(loaded(model_case[0], device).forward(first.inputs), first, reference)
+
+
+def assert_right(results: list[Array], draw: Draw, reference: Reference) -> None:
+    for (name, right), got in zip(draw.outputs.items(), results, strict=True):
+        assert_close(got, right, reference.noise[name], name)
