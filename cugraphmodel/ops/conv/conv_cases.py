@@ -172,6 +172,20 @@ SAME = [
 ]
 
 
+def _infinite_weight(name: str, group: int) -> OpCase:
+    """Padding is zeros, so an infinite weight over it gives NaN."""
+    weights = OpCase.random(2, 6, 6 // group, 3, 3)
+    weights[1, 0, 0, 1] = np.inf
+    x = OpCase.random(1, 1, 6, 5, 5)
+    x[0, 3, 4, 4] = np.nan
+    exact = expected_conv(group=group, pads=[1] * 4)
+    attributes = {"group": group, "pads": [1] * 4}
+    return OpCase(name, "Conv", [x, weights], attributes, expected=exact)
+
+
+SPECIAL = [_infinite_weight("special_values", 1), _infinite_weight("special_values_depthwise", 6)]
+
+
 def _fused_case(name: str, activation: str, exact: Callable[[Array], Array], group: int) -> OpCase:
     inputs = [
         OpCase.random(1, 1, 4, 9, 8),
@@ -208,4 +222,4 @@ FUSED = [
     for (name, exact), group in itertools.product(ACTIVATIONS.items(), (1, 4))
 ]
 
-CASES = [*PLAIN, *GROUPED, *SAME, *FUSED]
+CASES = [*PLAIN, *GROUPED, *SAME, *SPECIAL, *FUSED]

@@ -50,10 +50,10 @@ extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
 #pragma unroll
         for (int k2 = 0; k2 < KERNEL_2; ++k2, ++weights) {
           const int at2 = origin2 + k2 * w.dilation[2];
-          if (inside1 && unsigned(at2) < unsigned(w.input[2])) {
-            const Scalar element = from[(at0 * w.input[1] + at1) * w.input[2] + at2];
-            sum = cg_fma(Accumulator(element), Accumulator(*weights), sum);
-          }
+          const bool inside = inside1 && unsigned(at2) < unsigned(w.input[2]);
+          const int offset = (at0 * w.input[1] + at1) * w.input[2] + at2;
+          const Accumulator element = inside ? Accumulator(from[offset]) : Accumulator(0);
+          sum = cg_fma(element, Accumulator(*weights), sum);
         }
       }
     }
