@@ -20,12 +20,17 @@ struct Lanes {
 #endif
 };
 
+// N neighbours; p must be aligned for all of them.
 template <int N, class T>
 CG_DEV Lanes<T, N> load_lanes(const T* p) {
   Lanes<T, N> result;
 #if defined(__CUDACC__)
+  struct alignas(N * sizeof(T)) Aligned {
+    T v[N];
+  };
+  const Aligned aligned = *reinterpret_cast<const Aligned*>(p);
 #pragma unroll
-  for (int i = 0; i < N; ++i) result.v[i] = p[i];
+  for (int i = 0; i < N; ++i) result.v[i] = aligned.v[i];
 #else
   __builtin_memcpy(&result.v, p, N * sizeof(T));
 #endif

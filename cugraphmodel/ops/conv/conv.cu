@@ -34,12 +34,10 @@ struct Column {
   int tap[3];
   int channel;
 
-  CG_DEV Column(const Scalar* x, const ConvShape& shape, int group, long long column, int depth) {
+  CG_DEV Column(const Scalar* x, const ConvShape& shape, int group, int number, int position,
+                int depth) {
     const Window& w = shape.window;
-    const int outputs = w.output[0] * w.output[1] * w.output[2];
     const long long inputs = (long long)w.input[0] * w.input[1] * w.input[2];
-    const int number = int(column / outputs);
-    const int position = int(column % outputs);
     image = x + ((long long)number * shape.groups + group) * shape.channels * inputs;
     const int out[3] = {position / w.output[2] / w.output[1],
                         position / w.output[2] % w.output[1], position % w.output[2]};
@@ -86,8 +84,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
          const Scalar* __restrict__ bias, Scalar* __restrict__ y, ConvShape shape,
          float activation_a, float activation_b) {
-  __shared__ Accumulator weights_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
-  __shared__ Accumulator x_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
+  __shared__ __align__(16) Accumulator weights_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
+  __shared__ __align__(16) Accumulator x_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
   const Window& w = shape.window;
   const int thread = threadIdx.x;
   const int outputs = w.output[0] * w.output[1] * w.output[2];
@@ -99,7 +97,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int group = blockIdx.x / column_tiles / row_tiles;
   weights += (long long)group * shape.filters * depth;
 
-  Column column(x, shape, group, column0 + thread % TILE_COLUMNS, thread / TILE_COLUMNS);
+  const int image0 = int(column0 / outputs);
+  const int position0 = int(column0 % outputs);
+
+  const int own = position0 + thread % TILE_COLUMNS;
+  Column column(x, shape, group, image0 + own / outputs, own % outputs, thread / TILE_COLUMNS);
   gemm_tile::Sums sums = {};
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
     gemm_tile::load<TILE_ROWS, true, VECTOR>(weights_tile, weights, row0, shape.filters, depth0,
@@ -116,9 +118,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   UNROLL_ON_GPU
   for (int j = 0; j < THREAD_COLUMNS; ++j) {
-    const long long c = column0 + gemm_tile::column(thread, j);
-    const int image = int(c / outputs);
-    const int position = int(c % outputs);
+    const int c = position0 + gemm_tile::column(thread, j);
+    const int image = image0 + c / outputs;
+    const int position = c % outputs;
     if (image >= shape.images) continue;
     UNROLL_ON_GPU
     for (int i = 0; i < THREAD_ROWS; ++i) {

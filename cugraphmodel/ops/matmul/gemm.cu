@@ -20,8 +20,8 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads)
          int batch_rank, Dims batch_shape, Dims left_strides, Dims right_strides,
          long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
          float activation_a, float activation_b) {
-  __shared__ Accumulator left_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
-  __shared__ Accumulator right_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
+  __shared__ __align__(16) Accumulator left_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
+  __shared__ __align__(16) Accumulator right_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
   const int thread = threadIdx.x;
   const int column_tiles = (columns - 1) / TILE_COLUMNS + 1;
   const int row_tiles = (rows - 1) / TILE_ROWS + 1;
