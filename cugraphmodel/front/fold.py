@@ -24,10 +24,11 @@ Array = npt.NDArray[Any]
 
 FOLDABLE = frozenset(
     """
-    Abs Add And Cast Ceil Concat ConstantOfShape Cos Div Equal Exp Expand EyeLike Flatten Floor
-    Gather GatherElements GatherND Greater GreaterOrEqual Identity Less LessOrEqual Log MatMul Max
-    Min Mul Neg Not Or Pow Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
-    Reshape Shape Sin Size Slice Split Sqrt Squeeze Sub Tile Transpose Trilu Unsqueeze Where Xor
+    Abs Add And Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Equal Exp Expand
+    EyeLike Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity Less
+    LessOrEqual Log MatMul Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax ReduceMean
+    ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Shape Sign Sin Size Slice
+    Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor
     """.split()  # noqa: SIM905 - one name a line would fill a screen
 )
 
