@@ -190,18 +190,16 @@ CG_DEV double cg_abs(double x) {
 }
 
 // a * b + c. Floats round once where the processor can (every GPU; CPUs from x86-64-v3 on).
-#if defined(__CUDACC__)
 template <class T>
 CG_DEV T cg_fma(T a, T b, T c) {
   return T(a * b + c);
 }
+#if defined(__CUDACC__)
 CG_DEV float cg_fma(float a, float b, float c) { return fmaf(a, b, c); }
 CG_DEV double cg_fma(double a, double b, double c) { return fma(a, b, c); }
-#else
-template <class T>
-CG_DEV T cg_fma(T a, T b, T c) {
-  return cuhost_fma(a, b, c);
-}
+#elif defined(__FMA__)
+CG_DEV float cg_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CG_DEV double cg_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #endif
 
 // Minimum and maximum of any arithmetic type. NaN wins, as in NumPy's minimum and maximum.
@@ -230,35 +228,6 @@ template <class T>
 CG_DEV void cg_store4(T* p, const Pack4<T>& x) {
   *reinterpret_cast<Pack4<T>*>(p) = x;
 }
-
-// ---- N neighbouring values in registers, for register tiles: a vector register on the CPU, which
-// finds no vectors in a tile by itself; N must be a power of two.
-
-#if defined(__CUDACC__)
-template <class T, int N>
-struct CgLanes {
-  T v[N];
-};
-template <class T, int N>
-CG_DEV CgLanes<T, N> cg_fma(T a, const CgLanes<T, N>& b, const CgLanes<T, N>& c) {
-  CgLanes<T, N> sum;
-#pragma unroll
-  for (int n = 0; n < N; ++n) sum.v[n] = cg_fma(a, b.v[n], c.v[n]);
-  return sum;
-}
-template <int N, class T>
-CG_DEV CgLanes<T, N> cg_load_lanes(const T* p) {
-  CgLanes<T, N> x;
-#pragma unroll
-  for (int n = 0; n < N; ++n) x.v[n] = p[n];
-  return x;
-}
-template <class T, int N>
-CG_DEV void cg_store_lanes(T* p, const CgLanes<T, N>& x) {
-#pragma unroll
-  for (int n = 0; n < N; ++n) p[n] = x.v[n];
-}
-#endif  // the CPU's versions are in cuda_host.h
 
 // ---- Index data from the user
 

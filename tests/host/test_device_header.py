@@ -12,6 +12,7 @@ import pytest
 from cugraphmodel.executors.host import compiler
 from cugraphmodel.executors.host.compiler import find_compiler
 from cugraphmodel.executors.host.module import HostModule
+from cugraphmodel.kernels import source
 from cugraphmodel.kernels.source import Source
 from tests.host.support import Array, kernel, random
 
@@ -120,9 +121,9 @@ def cast_in_python(value: float | int | bool, to: np.dtype) -> object:
 
 
 @pytest.mark.parametrize("to", C_TYPES)
-@pytest.mark.parametrize("source", C_TYPES)
-def test_cast_between_all_types(source: str, to: str) -> None:
-    dtype = np.dtype(source)
+@pytest.mark.parametrize("from_", C_TYPES)
+def test_cast_between_all_types(from_: str, to: str) -> None:
+    dtype = np.dtype(from_)
     rng = np.random.default_rng(0)
     if dtype.kind == "f":
         edges = [2.0**k + d for k in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1.5, -1, 0, 0.5)]
@@ -137,7 +138,7 @@ def test_cast_between_all_types(source: str, to: str) -> None:
         drawn = rng.integers(limits.min, limits.max, 50, dtype, endpoint=True)
         x = np.concatenate([np.array(edges_int, dtype), drawn])
     y = np.zeros(x.size, to)
-    run = kernel(CAST, macros=(("FROM", C_TYPES[source]), ("TO", C_TYPES[to])))
+    run = kernel(CAST, macros=(("FROM", C_TYPES[from_]), ("TO", C_TYPES[to])))
     run((1, 1, 1), (128, 1, 1), [x, y, np.int32(x.size)])
     values = [cast_in_python(value, np.dtype(to)) for value in x.tolist()]
     expected = np.array(values, object).astype(to)
@@ -160,6 +161,7 @@ def elementwise(function: str, *operands: Array) -> Array:
     return y
 
 
+LANES_HEADER = (Path(source.__file__).parent / "lanes.cuh").read_text(encoding="utf-8")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-40, -1e-40, 3e38, 0.5, 1.5, 2.5, -2.5]
 
 
@@ -232,27 +234,31 @@ def test_integers_wrap() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
-def test_lanes(lanes: int, dtype: str) -> None:
+@pytest.mark.parametrize("num_bytes", [16, 32])
+def test_lanes_round_as_scalars_do(num_bytes: int, dtype: str) -> None:
+    lanes = num_bytes // np.dtype(dtype).itemsize
     run = kernel(
-        """
+        LANES_HEADER
+        + """
         extern "C" __global__ void test(const SCALAR* x, SCALAR* y) {
-          const CgLanes<SCALAR, LANES> b = cg_load_lanes<LANES>(x + 1);
-          const CgLanes<SCALAR, LANES> c = cg_load_lanes<LANES>(x + 3);
-          cg_store_lanes(y + 1, cg_fma(x[0], b, c));
-          for (int i = 0; i < LANES; ++i) y[1 + LANES + i] = cg_fma(x[0], x[1 + i], x[3 + i]);
+          const Lanes<SCALAR, LANES> a = spread_lanes<LANES>(x[0]);
+          const Lanes<SCALAR, LANES> b = load_lanes<LANES>(x + LANES);
+          const Lanes<SCALAR, LANES> sum = fma_lanes(a, b, load_lanes<LANES>(x + 2 * LANES));
+          for (int i = 0; i < LANES; ++i) {
+            y[2 * i] = sum.v[i];
+            y[2 * i + 1] = cg_fma(x[0], x[LANES + i], x[2 * LANES + i]);
+          }
         }
         """,
         macros=(("SCALAR", C_TYPES[np.dtype(dtype).name]), ("LANES", str(lanes))),
     )
-    x = (random(4, lanes + 3) * 100).astype(dtype)
-    x[0] = x[0] or 3
-    y = np.zeros(1 + 2 * lanes, dtype)
+    x = (random(4, 3 * lanes) * 100).astype(dtype)
+    y = np.zeros((lanes, 2), dtype)
     run((1, 1, 1), (1, 1, 1), [x, y])
-    np.testing.assert_array_equal(y[1 : 1 + lanes], y[1 + lanes :])
+    np.testing.assert_array_equal(y[:, 0], y[:, 1])
     wide: Any = np.longdouble if y.dtype.kind == "f" else np.int64
-    a, b, c = (part.astype(wide) for part in (x[:1], x[1 : 1 + lanes], x[3 : 3 + lanes]))
-    np.testing.assert_allclose(y[1 : 1 + lanes], (a * b + c).astype(dtype), rtol=1e-6)
+    a, b, c = (part.astype(wide) for part in (x[:1], x[lanes : 2 * lanes], x[2 * lanes :]))
+    np.testing.assert_allclose(y[:, 0], (a * b + c).astype(dtype), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["bool", "uint8", "float16", "int32", "float32", "float64"])

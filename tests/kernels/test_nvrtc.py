@@ -43,7 +43,7 @@ CG_DEV double of_float(T x) {
          cg_isinf(x) + CG_INF + CG_NAN;
 }
 extern "C" __global__ void __launch_bounds__(256)
-    test(double* y, half* halves, float* lanes, Dims dims, unsigned* word, long long n) {
+    test(double* y, half* halves, Dims dims, unsigned* word, long long n) {
   CG_DYN_SHARED(double, dynamic);
   __shared__ float tile[4][32];
   tile[0][threadIdx.x % 32] = float(halves[threadIdx.x]);
@@ -52,7 +52,6 @@ extern "C" __global__ void __launch_bounds__(256)
   y[1] = of_word(1.5f) + of_word(n) + of_word(int(n)) + of_word(double(n)) + of_word(unsigned(n));
   y[2] = of_float(float(n)) + of_float(double(n)) + tile[0][3];
   cg_store4(halves + 4, cg_load4(halves));
-  cg_store_lanes(lanes, cg_fma(2.0f, cg_load_lanes<4>(lanes), cg_load_lanes<4>(lanes + 4)));
   halves[2] = cg_cast<half>(double(n));
   dynamic[threadIdx.x] = cg_cast<double>(halves[1]) + dims.v[3];
   if (n > 5) cg_report_index_error(word, 7u);

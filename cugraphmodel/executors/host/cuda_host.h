@@ -130,57 +130,6 @@ CUHOST_INLINE unsigned short cg_double_to_half_bits(double x) {
   return cg_float_to_half_bits(__uint_as_float(bits));
 }
 
-// ---- Register tiles
-
-template <class T, int N>
-struct CgLanes {
-  typedef T Vector __attribute__((vector_size(N * sizeof(T))));
-  Vector v;
-};
-template <class T>
-CUHOST_INLINE T cuhost_fma(T a, T b, T c) {
-  return T(a * b + c);
-}
-#if defined(__FMA__)
-CUHOST_INLINE float cuhost_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-CUHOST_INLINE double cuhost_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#endif
-template <class T, int N>
-CUHOST_INLINE CgLanes<T, N> cg_fma(T a, CgLanes<T, N> b, CgLanes<T, N> c) {
-  CgLanes<T, N> sum;
-  for (int n = 0; n < N; ++n) sum.v[n] = cuhost_fma(a, b.v[n], c.v[n]);
-  return sum;
-}
-#if defined(__FMA__)
-// g++ has the fused instruction as a builtin for each vector type; clang has one builtin for all.
-#if defined(__clang__)
-#define CUHOST_FMA(suffix, a, b, c) __builtin_elementwise_fma(a, b, c)
-#else
-#define CUHOST_FMA(suffix, a, b, c) __builtin_ia32_vfmadd##suffix(a, b, c)
-#endif
-#define CUHOST_FMA_LANES(T, N, suffix)                                            \
-  CUHOST_INLINE CgLanes<T, N> cg_fma(T a, CgLanes<T, N> b, CgLanes<T, N> c) {     \
-    const CgLanes<T, N>::Vector repeated = a - CgLanes<T, N>::Vector{};           \
-    return {CUHOST_FMA(suffix, repeated, b.v, c.v)};                              \
-  }
-CUHOST_FMA_LANES(float, 4, ps)
-CUHOST_FMA_LANES(float, 8, ps256)
-CUHOST_FMA_LANES(double, 2, pd)
-CUHOST_FMA_LANES(double, 4, pd256)
-#undef CUHOST_FMA_LANES
-#undef CUHOST_FMA
-#endif
-template <int N, class T>
-CUHOST_INLINE CgLanes<T, N> cg_load_lanes(const T* p) {
-  CgLanes<T, N> x;
-  __builtin_memcpy(&x, p, sizeof x);
-  return x;
-}
-template <class T, int N>
-CUHOST_INLINE void cg_store_lanes(T* p, CgLanes<T, N> x) {
-  __builtin_memcpy(p, &x, sizeof x);
-}
-
 // ---- Atomics
 
 namespace cuhost {
@@ -223,12 +172,14 @@ CUHOST_INLINE T atomicCAS(T* address, typename cuhost::Identity<T>::type compare
   return old;
 }
 
+// A block runs on one OS thread, and blocks never wait for each other.
+#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block() ((void)0)
+
 // ---- Barriers, warp operations, shared memory
 
 #if !defined(CUHOST_FLAT)
 #define __syncthreads() cuhost_block_barrier(__LINE__)
-#define __threadfence() ((void)0)
-#define __threadfence_block() ((void)0)
 #define __trap() cuhost_trap("__trap()")
 
 // The compiler driver turns `__shared__ T name[..]..;` into this (compiler.py).

@@ -33,14 +33,21 @@ def view(memory: Array, offset: int, dtype: np.dtype, shape: tuple[int, ...]) ->
 
 def available_bytes() -> int:
     """Memory this process may still take: what the system and the control group have left."""
-    fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-    free = int(fields["MemAvailable"].split()[0]) * 1024
+    free = _fields("/proc/meminfo")["MemAvailable:"] * 1024
+    group = Path("/sys/fs/cgroup")
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-    except OSError:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        used -= _fields(str(group / "memory.stat"))["inactive_file"]  # cached files make room
+    except (OSError, ValueError):  # no control group, or "max": no limit
         return free
-    return free if limit == "max" else min(free, max(int(limit) - used, 0))
+    return min(free, max(limit - used, 0))
+
+
+def _fields(path: str) -> dict[str, int]:
+    """Name and number at the start of each line of a file of the kernel."""
+    lines = (line.split() for line in Path(path).read_text().splitlines())
+    return {words[0]: int(words[1]) for words in lines}
 
 
 class Resident:

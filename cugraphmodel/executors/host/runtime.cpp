@@ -87,7 +87,7 @@ __asm__(
 enum : size_t {
   kStackBytes = 64 * 1024,
   kGuardBytes = 4096,
-  kMaxSlots = 4096,
+  kMaxSlots = 65536,
   kSavedRegisters = 6,
 };
 enum { kMaxWarps = kMaxThreads / kWarpSize, kWords = kMaxThreads / 64 };
