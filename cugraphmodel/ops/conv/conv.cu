@@ -80,7 +80,7 @@ struct Column {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, 4)
     conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
          const Scalar* __restrict__ bias, Scalar* __restrict__ y, ConvShape shape,
          float activation_a, float activation_b) {

@@ -14,7 +14,7 @@
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;
 
-extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads)
+extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, 4)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
          const Scalar* __restrict__ bias, Scalar* __restrict__ y, int rows, int columns, int depth,
          int batch_rank, Dims batch_shape, Dims left_strides, Dims right_strides,
