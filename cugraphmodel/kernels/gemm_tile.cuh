@@ -24,6 +24,9 @@ typedef Acc<Scalar>::type Accumulator;
 constexpr int kThreadsAcross = TILE_COLUMNS / THREAD_COLUMNS;
 constexpr int kThreads = TILE_ROWS / THREAD_ROWS * kThreadsAcross;
 
+// For __launch_bounds__: with this many blocks on a multiprocessor content, ptxas spills nothing.
+constexpr int kMinBlocks = 4;
+
 // Rows of shared memory are this much longer than the tile, so that threads that store a column of
 // it meet fewer bank conflicts; a multiple of 16 bytes keeps vector loads aligned.
 constexpr int kPadding = 4;
@@ -48,34 +51,51 @@ CG_DEV int column(int thread, int j) {
   return j / kRun * (kThreadsAcross * kRun) + thread % kThreadsAcross * kRun + j % kRun;
 }
 
-// Loads elements [first, first + EXTENT) x [depth0, depth0 + TILE_DEPTH) of an operand; zero where it
-// has none. In memory the operand is [count, depth] if DEPTH_INSIDE, else [depth, count].
+// A thread's share of a tile, on its way from global memory through registers to shared memory. It is
+// fetched while the tile before is multiplied.
+//
+// The tile holds elements [first, first + EXTENT) x [depth0, depth0 + TILE_DEPTH) of an operand, zero
+// where it has none. In memory the operand is [count, depth] if DEPTH_INSIDE, else [depth, count].
 // WIDTH is 4 if the inner of these is a multiple of 4, else 1.
 template <int EXTENT, bool DEPTH_INSIDE, int WIDTH>
-CG_DEV void load(Accumulator (*tile)[EXTENT + kPadding], const Scalar* from, int first, int count,
-                 int depth0, int depth, int thread) {
-  constexpr int kAcross = (DEPTH_INSIDE ? TILE_DEPTH : EXTENT) / WIDTH;
-  UNROLL_ON_GPU
-  for (int e = thread; e < EXTENT * TILE_DEPTH / WIDTH; e += kThreads) {
-    const int outer = e / kAcross;
-    const int inner = e % kAcross * WIDTH;
-    const int m = DEPTH_INSIDE ? outer : inner;
-    const int k = DEPTH_INSIDE ? inner : outer;
-    const long long offset = DEPTH_INSIDE ? (long long)(first + m) * depth + depth0 + k
-                                          : (long long)(depth0 + k) * count + first + m;
-    const bool inside = first + m < count && depth0 + k < depth;
-    if constexpr (WIDTH == 4) {
-      Pack4<Scalar> pack = {};
-      if (inside) pack = cg_load4(from + offset);
+struct Share {
+  static constexpr int kAcross = (DEPTH_INSIDE ? TILE_DEPTH : EXTENT) / WIDTH;
+  static constexpr int kCount = EXTENT * TILE_DEPTH / WIDTH / kThreads;
+  static_assert(kCount * WIDTH * kThreads == EXTENT * TILE_DEPTH, "all threads load alike");
+  Accumulator v[kCount][WIDTH];
+
+  CG_DEV void fetch(const Scalar* from, int first, int count, int depth0, int depth, int thread) {
+    UNROLL_ON_GPU
+    for (int e = 0; e < kCount; ++e) {
+      const int outer = (thread + e * kThreads) / kAcross;
+      const int inner = (thread + e * kThreads) % kAcross * WIDTH;
+      const int m = first + (DEPTH_INSIDE ? outer : inner);
+      const int k = depth0 + (DEPTH_INSIDE ? inner : outer);
+      const bool inside = m < count && k < depth;
+      const Scalar* at = from + (DEPTH_INSIDE ? (long long)m * depth + k : (long long)k * count + m);
+      if constexpr (WIDTH == 4) {
+        Pack4<Scalar> pack = {};
+        if (inside) pack = cg_load4(at);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        tile[DEPTH_INSIDE ? k + i : k][DEPTH_INSIDE ? m : m + i] = Accumulator(pack.v[i]);
+        for (int i = 0; i < 4; ++i) v[e][i] = Accumulator(pack.v[i]);
+      } else {
+        v[e][0] = inside ? Accumulator(*at) : Accumulator(0);
       }
-    } else {
-      tile[k][m] = inside ? Accumulator(from[offset]) : Accumulator(0);
     }
   }
-}
+
+  CG_DEV void store(Accumulator (*tile)[EXTENT + kPadding], int thread) const {
+    UNROLL_ON_GPU
+    for (int e = 0; e < kCount; ++e) {
+      const int outer = (thread + e * kThreads) / kAcross;
+      const int inner = (thread + e * kThreads) % kAcross * WIDTH;
+#pragma unroll
+      for (int i = 0; i < WIDTH; ++i) {
+        tile[DEPTH_INSIDE ? inner + i : outer][DEPTH_INSIDE ? outer : inner + i] = v[e][i];
+      }
+    }
+  }
+};
 
 // sums[i][j] += left[k][row(i)] * right[k][column(j)] over k, in order.
 CG_DEV void multiply(const Left* left, const Right* right, int thread, Sums& sums) {

@@ -27,12 +27,14 @@ struct ConvShape {
   int images;
 };
 
-// One column of the right operand, walked down its depth without a division.
+// One column of the right operand, walked down its depth without a division. A thread loads every
+// kDepthStep-th element of it.
 struct Column {
   const Scalar* image;  // first element of the group's channels in the column's image
   int origin[3];        // input position of the window's first element; far outside if no column
   int tap[3];
   int channel;
+  Accumulator v[TILE_DEPTH / kDepthStep];  // on the way to shared memory
 
   CG_DEV Column(const Scalar* x, const ConvShape& shape, int group, int number, int position,
                 int depth) {
@@ -50,6 +52,21 @@ struct Column {
     tap[1] = depth / w.kernel[2] % w.kernel[1];
     tap[0] = depth / w.kernel[2] / w.kernel[1] % w.kernel[0];
     channel = depth / w.kernel[2] / w.kernel[1] / w.kernel[0];
+  }
+
+  CG_DEV void fetch(const ConvShape& shape) {
+    UNROLL_ON_GPU
+    for (int e = 0; e < TILE_DEPTH / kDepthStep; ++e) {
+      v[e] = value(shape);
+      advance(shape);
+    }
+  }
+
+  CG_DEV void store(gemm_tile::Right* tile, int thread) const {
+    UNROLL_ON_GPU
+    for (int e = 0; e < TILE_DEPTH / kDepthStep; ++e) {
+      tile[thread / TILE_COLUMNS + e * kDepthStep][thread % TILE_COLUMNS] = v[e];
+    }
   }
 
   CG_DEV Accumulator value(const ConvShape& shape) const {
@@ -80,7 +97,7 @@ struct Column {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads, 4)
+extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
     conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
          const Scalar* __restrict__ bias, Scalar* __restrict__ y, ConvShape shape,
          float activation_a, float activation_b) {
@@ -99,19 +116,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 
   const int image0 = int(column0 / outputs);
   const int position0 = int(column0 % outputs);
-
   const int own = position0 + thread % TILE_COLUMNS;
   Column column(x, shape, group, image0 + own / outputs, own % outputs, thread / TILE_COLUMNS);
+  gemm_tile::Share<TILE_ROWS, true, VECTOR> weights_share;
+  weights_share.fetch(weights, row0, shape.filters, 0, depth, thread);
+  column.fetch(shape);
   gemm_tile::Sums sums = {};
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
-    gemm_tile::load<TILE_ROWS, true, VECTOR>(weights_tile, weights, row0, shape.filters, depth0,
-                                             depth, thread);
-    UNROLL_ON_GPU
-    for (int k = thread / TILE_COLUMNS; k < TILE_DEPTH; k += kDepthStep) {
-      x_tile[k][thread % TILE_COLUMNS] = column.value(shape);
-      column.advance(shape);
-    }
+    weights_share.store(weights_tile, thread);
+    column.store(x_tile, thread);
     __syncthreads();
+    weights_share.fetch(weights, row0, shape.filters, depth0 + TILE_DEPTH, depth, thread);
+    column.fetch(shape);
     gemm_tile::multiply(weights_tile, x_tile, thread, sums);
     __syncthreads();
   }

@@ -14,7 +14,7 @@
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;
 
-extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, 4)
+extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMinBlocks)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
          const Scalar* __restrict__ bias, Scalar* __restrict__ y, int rows, int columns, int depth,
          int batch_rank, Dims batch_shape, Dims left_strides, Dims right_strides,
@@ -40,12 +40,16 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, 4)
   y += (long long)batch * rows * columns;
 
   gemm_tile::Sums sums = {};
+  gemm_tile::Share<TILE_ROWS, !TRANSPOSE_LEFT, VECTOR_LEFT> left_share;
+  gemm_tile::Share<TILE_COLUMNS, TRANSPOSE_RIGHT, VECTOR_RIGHT> right_share;
+  left_share.fetch(left, row0, rows, 0, depth, thread);
+  right_share.fetch(right, column0, columns, 0, depth, thread);
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
-    gemm_tile::load<TILE_ROWS, !TRANSPOSE_LEFT, VECTOR_LEFT>(left_tile, left, row0, rows, depth0,
-                                                             depth, thread);
-    gemm_tile::load<TILE_COLUMNS, TRANSPOSE_RIGHT, VECTOR_RIGHT>(right_tile, right, column0,
-                                                                 columns, depth0, depth, thread);
+    left_share.store(left_tile, thread);
+    right_share.store(right_tile, thread);
     __syncthreads();
+    left_share.fetch(left, row0, rows, depth0 + TILE_DEPTH, depth, thread);
+    right_share.fetch(right, column0, columns, depth0 + TILE_DEPTH, depth, thread);
     gemm_tile::multiply(left_tile, right_tile, thread, sums);
     __syncthreads();
   }
