@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -33,6 +36,9 @@ NO_ERROR = 0xFFFFFFFF
 ERROR_WORD_BYTES = 4
 
 
+_living: weakref.WeakSet[CudaExecutable] = weakref.WeakSet()
+
+
 class CudaExecutable:
     """A plan with its own stream, arena and staging memory. One caller at a time.
 
@@ -57,6 +63,7 @@ class CudaExecutable:
         """Allocate, upload, warm up and capture. The device must be the current one."""
         from cupy.cuda import Event, Stream
 
+        _living.add(self)
         self._device = device
         self._plan = plan
         self._arena: DeviceBlock | None = None
@@ -232,3 +239,15 @@ def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _keep_in_child() -> None:
+    """In a forked process: never let go of what only the parent can free.
+
+    CUDA does not work there, so freeing would do nothing but print errors.
+    """
+    for executable in list(_living):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(executable))
+
+
+os.register_at_fork(after_in_child=_keep_in_child)
