@@ -11,7 +11,7 @@ pytestmark = pytest.mark.parametrize("order", ORDERS, ids=str)
 Order = tuple[str, int]
 
 SHUFFLES = """
-extern "C" __global__ void test(const int* x, int* y, int mask_bits) {
+extern "C" __global__ void test(const int* x, int* y) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned all = 0xffffffffu;
   int* out = y + i * 8;
@@ -115,7 +115,7 @@ def test_the_order_of_the_threads_is_the_one_asked_for(order: Order) -> None:
 def test_shuffles(order: Order) -> None:
     x = np.arange(3 * 32, dtype=np.int32) * 10
     y = np.zeros((3 * 32, 8), np.int32)
-    kernel(SHUFFLES)((1, 1, 1), (96, 1, 1), [x, y, np.int32(0)], order=order)
+    kernel(SHUFFLES)((1, 1, 1), (96, 1, 1), [x, y], order=order)
     lane = np.arange(32)
     sources = [
         np.full(32, 5),
@@ -182,6 +182,8 @@ extern "C" __global__ void test(const SCALAR* x, SCALAR* y) {
 }
 """
 
+NUMPY_NAMES = {"float": "f4", "double": "f8", "int": "i4", "unsigned": "u4", "long long": "i8"}
+
 
 def tree_sum(values: np.ndarray) -> np.ndarray:
     """The xor tree over the last axis (32 values), in the values' own precision."""
@@ -191,10 +193,9 @@ def tree_sum(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("block", [(32, 1, 1), (64, 3, 1), (1024, 1, 1)], ids=str)
-@pytest.mark.parametrize("scalar", ["float", "double", "int", "unsigned", "long long"])
+@pytest.mark.parametrize("scalar", NUMPY_NAMES)
 def test_reductions(order: Order, scalar: str, block: tuple[int, int, int]) -> None:
-    numpy_name = {"float": "f4", "double": "f8", "int": "i4", "unsigned": "u4", "long long": "i8"}
-    dtype = np.dtype(numpy_name[scalar])
+    dtype = np.dtype(NUMPY_NAMES[scalar])
     threads = block[0] * block[1]
     x = (np.random.default_rng(5).standard_normal((2, threads)) * 1000).astype(dtype)
     y = np.zeros((2, threads, 6), dtype)
