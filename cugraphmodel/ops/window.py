@@ -83,7 +83,8 @@ def output_window(
     """The window of a Conv or pool node over an input of the given spatial shape.
 
     Reads ``strides``, ``dilations``, ``pads``, ``auto_pad`` and ``ceil_mode`` as the ONNX operator
-    list defines them.
+    list defines them. VALID in ceil mode is padding of zero in ceil mode, as in ONNX's shape
+    inference and ONNX Runtime; the operator's text can be read otherwise.
     """
     rank = len(spatial)
     kernel = axis_numbers("kernel_shape", kernel, rank, least=1)
