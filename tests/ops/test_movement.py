@@ -14,6 +14,7 @@ from cugraphmodel.executors.base import Device
 from cugraphmodel.ops.case import OpCase
 from cugraphmodel.ops.movement.strided_copy import Copy, contiguous_strides
 from cugraphmodel.ops.spec import Unsupported
+from cugraphmodel.plan import build_plan
 from tests.ops import harness
 
 # The device outlives the examples, which share nothing else of the fixture's.
@@ -210,6 +211,23 @@ REJECTED = [
     (OpCase("vector", "EyeLike", [X[0]]), "is not a matrix"),
     (OpCase("vector", "Trilu", [X[0]]), "is not a stack of matrices"),
     (OpCase("depth", "OneHot", [ints(1), ints(-1), counted((2,))]), "depth -1"),
+    (OpCase("k", "TopK", [X, ints(4)]), "k is 4, but the axis has 3 elements"),
+    (OpCase("neither", "Resize", [X]), "Exactly one of scales and sizes"),
+    (OpCase("scale", "Resize", [X, None, np.array([1, 0], np.float32)]), "a positive scale"),
+    (OpCase("sizes", "Resize", [X, None, None, ints(4)]), "sizes [4] do not fit"),
+    (
+        OpCase("mode", "Resize", [X, None, None, ints(4, 4)], {"mode": "area"}),
+        "mode 'area' is none of nearest, linear and cubic",
+    ),
+    (
+        OpCase(
+            "coordinates",
+            "Resize",
+            [X, None, None, ints(4, 4)],
+            {"coordinate_transformation_mode": "corners"},
+        ),
+        "coordinate_transformation_mode 'corners' is unknown",
+    ),
 ]
 
 
@@ -218,3 +236,27 @@ def test_node_that_cannot_run_says_why(case: OpCase, reason: str) -> None:
     with pytest.raises(Unsupported) as caught:
         harness.graph_of(case)
     assert reason in str(caught.value)
+
+
+BIG = np.broadcast_to(np.float32(0), (2**16, 2**15 + 1))
+"""2**31 + 2**16 elements that take no memory; plans read shapes alone."""
+
+BEYOND_31_BITS = [
+    OpCase("odd_rows", "Slice", [BIG, ints(1), ints(2**62), ints(0), ints(2)]),
+    OpCase("swapped", "Transpose", [BIG.reshape(2**15, 2, -1)], {"perm": [1, 0, 2]}),
+    OpCase("joined", "Concat", [BIG, BIG], {"axis": 1}),
+    OpCase("halves", "Split", [BIG], {"axis": 0}, num_outputs=2),
+    OpCase("border", "Pad", [BIG, ints(1, 1, 1, 1)]),
+    OpCase("rows", "Gather", [BIG, np.broadcast_to(np.int64(0), 2**16)]),
+    OpCase("repeated", "Expand", [BIG[:1], ints(2**16, 2**15 + 1)]),
+    OpCase("repeated", "Tile", [BIG[:1], ints(2**16, 1)]),
+    OpCase("doubled", "Resize", [BIG, None, np.array([1, 2], np.float32)]),
+]
+
+
+@pytest.mark.parametrize("case", BEYOND_31_BITS, ids=str)
+def test_places_beyond_31_bits_are_computed_in_64(case: OpCase) -> None:
+    for step in build_plan(harness.graph_of(case)).steps:
+        num_threads = step.launch.grid[0] * step.launch.block[0]
+        expected = "long long" if num_threads >= 2**31 else "unsigned int"
+        assert dict(step.launch.macros)["INDEX"] == expected
