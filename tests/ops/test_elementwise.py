@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from cugraphmodel.ir import Node, Value
-from cugraphmodel.ops.elementwise.broadcast import broadcast_shapes, collapse
 from cugraphmodel.ops.spec import Unsupported, find
+from cugraphmodel.ops.strides import broadcast_shapes, broadcast_strides, merge_axes
 
 SHAPES = mutually_broadcastable_shapes(num_shapes=3, max_dims=8, max_side=3)
 
@@ -23,23 +23,26 @@ def test_broadcast_shapes_agrees_with_numpy(shapes: Any) -> None:
     assert broadcast_shapes(shapes.input_shapes) == shapes.result_shape
 
 
+def _merged(shape: Any, operands: Any) -> Any:
+    return merge_axes(shape, [broadcast_strides(operand, len(shape)) for operand in operands])
+
+
 @given(SHAPES)
-def test_a_collapsed_space_visits_what_numpy_broadcasts(shapes: Any) -> None:
-    space = collapse(shapes.result_shape, shapes.input_shapes)
-    assert math.prod(space.shape) == math.prod(shapes.result_shape)
-    for operand, strides in zip(shapes.input_shapes, space.strides, strict=True):
+def test_merged_axes_visit_what_numpy_broadcasts(shapes: Any) -> None:
+    shape, all_strides = _merged(shapes.result_shape, shapes.input_shapes)
+    assert math.prod(shape) == math.prod(shapes.result_shape)
+    assert 1 not in shape
+    for operand, strides in zip(shapes.input_shapes, all_strides, strict=True):
         elements = np.arange(math.prod(operand))
         expected = np.broadcast_to(elements.reshape(operand), shapes.result_shape).ravel()
         byte_strides = [stride * elements.itemsize for stride in strides]
-        visited = np.lib.stride_tricks.as_strided(elements, space.shape, byte_strides)
+        visited = np.lib.stride_tricks.as_strided(elements, shape, byte_strides)
         np.testing.assert_array_equal(visited.ravel(), expected)
 
 
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=8))
-def test_equal_shapes_collapse_to_one_dimension(shape: list[int]) -> None:
-    space = collapse(tuple(shape), [tuple(shape), (), tuple(shape)])
-    assert space.shape == (math.prod(shape),)
-    assert space.strides == ((1,), (0,), (1,))
+def test_equal_shapes_merge_into_one_axis(shape: list[int]) -> None:
+    assert _merged(shape, [shape, (), shape]) == ((math.prod(shape),), ((1,), (0,), (1,)))
 
 
 def _reason(op_type: str, *inputs: Value, **attributes: Any) -> str:

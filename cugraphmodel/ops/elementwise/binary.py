@@ -8,7 +8,6 @@ import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.broadcast import broadcast_shapes
 from cugraphmodel.ops.elementwise.elementwise import (
     ANY,
     BOOL,
@@ -21,6 +20,7 @@ from cugraphmodel.ops.elementwise.elementwise import (
 )
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
 

@@ -6,6 +6,7 @@ neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,9 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, Value
-from cugraphmodel.ops.elementwise.broadcast import collapse
 from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
 from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
     "ANY",
@@ -88,10 +89,15 @@ def elementwise_launch(
         output: may be one of the operands.
         scalars: at most two, passed as float32.
     """
-    space = collapse(output.shape, [item.shape for item in operands])
-    size = int(np.prod(output.shape, dtype=np.int64))
-    steps = [stride[-1] for stride in space.strides]
-    vector = 4 if space.rank == 1 or space.shape[-1] % 4 == 0 else 1
+    rank = len(output.shape)
+    shape, strides = merge_axes(
+        output.shape, [broadcast_strides(item.shape, rank) for item in operands]
+    )
+    if not shape:
+        shape, strides = (1,), ((0,),) * len(operands)
+    size = math.prod(output.shape)
+    steps = [stride[-1] for stride in strides]
+    vector = 4 if len(shape) == 1 or shape[-1] % 4 == 0 else 1
     missing = 3 - len(operands)
     types = [item.dtype for item in operands] + [output.dtype] * missing
     a, b = (*scalars, 0.0, 0.0)[:2]
@@ -105,8 +111,8 @@ def elementwise_launch(
             *(item.source for item in operands),
             *[None] * missing,
             np.int64(size),
-            dims(*space.shape),
-            *(dims(*stride) for stride in space.strides),
+            dims(*shape),
+            *(dims(*stride) for stride in strides),
             *[dims()] * missing,
             np.float32(a),
             np.float32(b),
@@ -116,7 +122,7 @@ def elementwise_launch(
             ("OUT_TYPE", c_type(output.dtype)),
             *((f"TYPE{k}", c_type(dtype)) for k, dtype in enumerate(types)),
             *((f"STEP{k}", str(step)) for k, step in enumerate(steps + [-1] * missing)),
-            ("RANK", str(space.rank)),
+            ("RANK", str(len(shape))),
             ("VECTOR", str(vector)),
             ("INDEX", "unsigned" if size < 2**31 else "long long"),
         ),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import optional, required
-from cugraphmodel.ops.elementwise.broadcast import broadcast_shapes
 from cugraphmodel.ops.elementwise.elementwise import (
     ANY,
     BOOL,
@@ -22,6 +22,7 @@ from cugraphmodel.ops.elementwise.elementwise import (
 )
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
 
@@ -60,8 +61,8 @@ def _fold(
     left = [operand(required(inputs, position)) for position in range(len(inputs))]
     carried = output
     if output.dtype == np.float16 and len(left) > 3:
-        size = int(np.prod(output.shape, dtype=np.int64))
-        carried = Operand(Workspace(size * FLOAT32.itemsize), FLOAT32, output.shape)
+        num_bytes = math.prod(output.shape) * FLOAT32.itemsize
+        carried = Operand(Workspace(num_bytes), FLOAT32, output.shape)
     launches = []
     while True:
         now, left = left[:3], left[3:]

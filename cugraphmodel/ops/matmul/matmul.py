@@ -11,6 +11,7 @@ from cugraphmodel.ops.arguments import optional, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import broadcast_shapes
 
 DTYPES = frozenset(
     np.dtype(name)
@@ -46,12 +47,7 @@ def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[in
 
 def _batch_shape(left: Value, right: Value) -> tuple[int, ...]:
     left_shape, right_shape = _matrix_shapes(left, right)
-    try:
-        return np.broadcast_shapes(left_shape[:-2], right_shape[:-2])
-    except ValueError:
-        raise reject(
-            f"the batch axes of {left.shape} and {right.shape} do not broadcast."
-        ) from None
+    return broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
 
 
 def infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:

@@ -13,6 +13,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
 from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
     "Epilogue",
@@ -139,11 +140,17 @@ class Product:
         *right_batch, _, columns = right_shape
         if math.prod(right_batch) == 1 and math.prod(left_batch) == math.prod(batch_shape):
             return Product(math.prod(left_batch) * rows, columns, depth)
-        shape, left_strides, right_strides = _collapse(
+        shape, (left_strides, right_strides) = merge_axes(
             batch_shape,
-            _broadcast_strides(left_batch, batch_shape, rows * depth),
-            _broadcast_strides(right_batch, batch_shape, depth * columns),
+            (
+                _batch_strides(left_batch, len(batch_shape), rows * depth),
+                _batch_strides(right_batch, len(batch_shape), depth * columns),
+            ),
         )
+        if len(shape) > 8:
+            raise reject(
+                f"its batch of shape {tuple(batch_shape)} has more than 8 axes that do not merge."
+            )
         return Product(rows, columns, depth, shape, left_strides, right_strides)
 
     @property
@@ -165,38 +172,9 @@ class Product:
         )
 
 
-def _broadcast_strides(
-    shape: Sequence[int], batch_shape: Sequence[int], matrix_size: int
-) -> list[int]:
-    """Strides of stacked matrices over the axes of the batch they broadcast to."""
-    strides = [0] * len(batch_shape)
-    stride = matrix_size
-    for back in range(1, len(shape) + 1):
-        if shape[-back] != 1:
-            strides[-back] = stride
-            stride *= shape[-back]
-    return strides
-
-
-def _collapse(
-    shape: Sequence[int], left: Sequence[int], right: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Fewer axes that visit the same elements: no axis of size 1, neighbours merged."""
-    axes: list[tuple[int, int, int]] = []
-    for size, left_stride, right_stride in zip(shape, left, right, strict=True):
-        if size == 1:
-            continue
-        if axes and axes[-1][1:] == (left_stride * size, right_stride * size):
-            axes[-1] = (axes[-1][0] * size, left_stride, right_stride)
-        else:
-            axes.append((size, left_stride, right_stride))
-    if len(axes) > 8:
-        raise reject(f"its batch of shape {tuple(shape)} has more than 8 axes that do not merge.")
-    return (
-        tuple(axis[0] for axis in axes),
-        tuple(axis[1] for axis in axes),
-        tuple(axis[2] for axis in axes),
-    )
+def _batch_strides(shape: Sequence[int], rank: int, matrix_size: int) -> tuple[int, ...]:
+    """Strides of stacked matrices over the ``rank`` axes of the batch they broadcast to."""
+    return tuple(matrix_size * stride for stride in broadcast_strides(shape, rank))
 
 
 def kernel_scalar(dtype: np.dtype) -> str:

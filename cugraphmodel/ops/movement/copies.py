@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
 from cugraphmodel.ops.launch import Launch
-from cugraphmodel.ops.movement.strided_copy import Copy, contiguous_strides, launch_copy
+from cugraphmodel.ops.movement.strided_copy import Copy, launch_copy
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import broadcast_shapes, broadcast_strides, contiguous_strides
 
 __all__: list[str] = []
 
@@ -102,19 +101,13 @@ def _infer_expand(node: Node, inputs: Values) -> list[TensorType]:
     wanted = ints_of(node, "shape", 1)
     if wanted is None:
         raise reject("The shape is left out.")
-    try:
-        shape = np.broadcast_shapes(data.shape, tuple(wanted))
-    except ValueError as error:
-        raise reject(f"{data} does not broadcast to {wanted}.") from error
-    return [TensorType(data.dtype, shape)]
+    return [TensorType(data.dtype, broadcast_shapes([data.shape, tuple(wanted)]))]
 
 
 def _lower_expand(_node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     data, output = required(inputs), required(outputs)
-    strides = contiguous_strides(data.shape)
-    kept = [0 if size == 1 else stride for size, stride in zip(data.shape, strides, strict=True)]
-    new = [0] * (len(output.shape) - len(data.shape))
-    copy = Copy(output.shape, (*new, *kept), contiguous_strides(output.shape))
+    strides = broadcast_strides(data.shape, len(output.shape))
+    copy = Copy(output.shape, strides, contiguous_strides(output.shape))
     return launch_copy(data, output, copy)
 
 

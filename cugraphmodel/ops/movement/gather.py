@@ -14,10 +14,10 @@ from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, ce
 from cugraphmodel.ops.movement.strided_copy import (
     WORDS,
     Copy,
-    contiguous_strides,
     widest_word,
 )
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
 

@@ -10,8 +10,9 @@ import numpy as np
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, optional, required
 from cugraphmodel.ops.launch import Launch, ceil_div, dims
-from cugraphmodel.ops.movement.strided_copy import WORDS, contiguous_strides
+from cugraphmodel.ops.movement.strided_copy import WORDS
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
 

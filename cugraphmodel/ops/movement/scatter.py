@@ -28,11 +28,11 @@ from cugraphmodel.ops.launch import (
 from cugraphmodel.ops.movement.strided_copy import (
     WORDS,
     Copy,
-    contiguous_strides,
     copy_all,
     widest_word,
 )
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
 

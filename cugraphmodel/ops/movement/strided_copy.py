@@ -8,7 +8,6 @@ one run of memory on both sides merge, and elements join into words of up to 16 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +15,9 @@ import numpy as np
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Launch, ceil_div, dims
 from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.strides import merge_axes
 
-__all__ = ["WORDS", "Copy", "contiguous_strides", "copy_all", "launch_copy", "widest_word"]
+__all__ = ["WORDS", "Copy", "copy_all", "launch_copy", "widest_word"]
 
 THREADS = 256
 TILE = 32
@@ -52,17 +52,8 @@ class Copy:
 
     def collapsed(self) -> Copy:
         """The same copy in as few dimensions as possible."""
-        merged: list[tuple[int, int, int]] = []
-        loops = zip(self.shape, self.source_strides, self.target_strides, strict=True)
-        for size, source, target in loops:
-            if size == 1:
-                continue
-            if merged and merged[-1][1:] == (source * size, target * size):
-                merged[-1] = (merged[-1][0] * size, source, target)
-            else:
-                merged.append((size, source, target))
-        sizes, sources, targets = zip(*merged, strict=True) if merged else ((), (), ())
-        return replace(self, shape=sizes, source_strides=sources, target_strides=targets)
+        shape, (source, target) = merge_axes(self.shape, (self.source_strides, self.target_strides))
+        return replace(self, shape=shape, source_strides=source, target_strides=target)
 
     def widened(self, itemsize: int) -> tuple[Copy, int]:
         """A collapsed copy in the widest words that all its numbers allow, and their bytes."""
@@ -88,11 +79,6 @@ def widest_word(itemsize: int, *counts: int) -> int:
     while any(count % factor for count in counts):
         factor //= 2
     return factor
-
-
-def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of a C-contiguous tensor, in elements."""
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def copy_all(source: Value, target: Value) -> list[Launch]:

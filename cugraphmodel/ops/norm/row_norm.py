@@ -10,7 +10,6 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import normalize_axis, optional, required
-from cugraphmodel.ops.elementwise.broadcast import broadcast_shapes
 from cugraphmodel.ops.elementwise.elementwise import (
     FLOATS,
     Operand,
@@ -21,6 +20,7 @@ from cugraphmodel.ops.elementwise.elementwise import (
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.geometry import row_plan
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
 

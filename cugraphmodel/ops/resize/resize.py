@@ -13,9 +13,10 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
 from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims
-from cugraphmodel.ops.movement.strided_copy import WORDS, contiguous_strides, copy_all
+from cugraphmodel.ops.movement.strided_copy import WORDS, copy_all
 from cugraphmodel.ops.resize.geometry import Dimension, resized_dimensions
 from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
 
