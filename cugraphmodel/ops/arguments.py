@@ -1,13 +1,37 @@
-"""Reading a node's arguments: inputs that must be there, axes, values known at capture."""
+"""Reading a node's arguments: inputs that must be there, their dtypes, axes, attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from cugraphmodel.ir import Node, Value
 from cugraphmodel.ops.spec import reject
 
-__all__ = ["ints_of", "normalize_axes", "normalize_axis", "optional", "required"]
+__all__ = [
+    "ANY",
+    "BOOL",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "SIGNED",
+    "check_dtype",
+    "float_attributes",
+    "ints_of",
+    "normalize_axes",
+    "normalize_axis",
+    "operands_of_one_dtype",
+    "optional",
+    "required",
+]
+
+BOOL = (np.dtype("bool"),)
+FLOATS = tuple(map(np.dtype, ("float16", "float32", "float64")))
+SIGNED = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
+INTEGERS = (*SIGNED, *map(np.dtype, ("uint8", "uint16", "uint32", "uint64")))
+NUMBERS = FLOATS + INTEGERS
+ANY = NUMBERS + BOOL
 
 
 def required(values: Sequence[Value | None], position: int = 0) -> Value:
@@ -25,6 +49,38 @@ def required(values: Sequence[Value | None], position: int = 0) -> Value:
 def optional(values: Sequence[Value | None], position: int) -> Value | None:
     """The input or output at a position, or None if it is left out."""
     return values[position] if position < len(values) else None
+
+
+def check_dtype(value: Value, dtypes: Iterable[np.dtype]) -> None:
+    """Reject an input that the operator's kernels do not take.
+
+    Raises:
+        Unsupported: its dtype is not among ``dtypes``.
+    """
+    taken = tuple(dtypes)
+    if value.dtype not in taken:
+        names = ", ".join(dtype.name for dtype in taken)
+        raise reject(f"Input {value.name!r} is {value.dtype.name}; the kernels take {names}.")
+
+
+def operands_of_one_dtype(
+    inputs: Sequence[Value | None], dtypes: Iterable[np.dtype]
+) -> tuple[Value, Value, Value | None]:
+    """Two inputs and a third that may be left out, all of one dtype.
+
+    Raises:
+        Unsupported: that dtype is not among ``dtypes``, or they differ.
+    """
+    first, second, third = required(inputs), required(inputs, 1), optional(inputs, 2)
+    check_dtype(first, dtypes)
+    for other in filter(None, (second, third)):
+        check_dtype(other, (first.dtype,))
+    return first, second, third
+
+
+def float_attributes(node: Node, defaults: Sequence[tuple[str, float]]) -> tuple[float, ...]:
+    """Attributes of a node, by name, each with its default."""
+    return tuple(float(node.attributes.get(name, default)) for name, default in defaults)
 
 
 def ints_of(node: Node, attribute: str, position: int) -> list[int] | None:

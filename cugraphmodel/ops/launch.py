@@ -10,13 +10,22 @@ import numpy.typing as npt
 
 from cugraphmodel.ir import Value
 
-__all__ = ["ERROR_CODE", "ERROR_WORD", "Argument", "Launch", "Workspace", "ceil_div", "dims"]
+__all__ = [
+    "ERROR_CODE",
+    "ERROR_WORD",
+    "Argument",
+    "Launch",
+    "Workspace",
+    "ceil_div",
+    "dims",
+    "index_type",
+]
 
 # Limits that every GPU since compute capability 3.0 shares (CUDA C++ Programming Guide, table of
 # technical specifications).
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_THREADS_PER_BLOCK = 1024
-MAX_STATIC_SHARED_BYTES = 48 * 1024
+MAX_SHARED_BYTES = 48 * 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +82,7 @@ class Launch:
             raise ValueError(
                 f"{self.entry}: grid {self.grid} block {self.block} is outside CUDA's limits"
             )
-        if self.shared_bytes > MAX_STATIC_SHARED_BYTES:
+        if self.shared_bytes > MAX_SHARED_BYTES:
             raise ValueError(f"{self.entry}: {self.shared_bytes} bytes of dynamic shared memory")
 
     def __str__(self) -> str:
@@ -84,6 +93,11 @@ class Launch:
 def ceil_div(count: int, size: int) -> int:
     """``count / size``, rounded up."""
     return -(-count // size)
+
+
+def index_type(count: int) -> str:
+    """C++ type that counts to ``count``; division by a 32-bit one is several times faster."""
+    return "unsigned" if count < 2**31 else "long long"
 
 
 def dims(*values: int, length: int = 8, fill: int = 0) -> npt.NDArray[np.int64]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.ops.launch import ceil_div
 from cugraphmodel.ops.spec import reject
 
 __all__ = ["MAX_SPATIAL_AXES", "Window", "axis_numbers", "checked_window", "output_window"]
@@ -61,6 +62,11 @@ class Window:
         leading = ones.index(False) if False in ones else len(ones)
         return min(MAX_SPATIAL_AXES - len(ones) + leading, MAX_SPATIAL_AXES - 1)
 
+    def grid_and_block(self, num_planes: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Geometry of a thread for each output: blocks of one plane's, then planes."""
+        threads = min(256, 32 * ceil_div(self.num_outputs, 32))
+        return (ceil_div(self.num_outputs, threads) * num_planes, 1, 1), (threads, 1, 1)
+
     def struct(self, *more: int) -> npt.NDArray[np.int32]:
         """``struct Window`` of ``window.cuh``, with three axes, followed by more integers."""
         fill = MAX_SPATIAL_AXES - len(self.input)
@@ -94,10 +100,10 @@ def output_window(
     auto_pad = attributes.get("auto_pad", "NOTSET")
     pads = [0] * (2 * rank)
     if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        output = tuple(-(-size // stride) for size, stride in zip(spatial, strides, strict=True))
+        output = tuple(map(ceil_div, spatial, strides))
         for axis in range(rank):
             total = (output[axis] - 1) * strides[axis] + extent[axis] - spatial[axis]
-            less, more = max(total, 0) // 2, -(-max(total, 0) // 2)
+            less, more = max(total, 0) // 2, ceil_div(max(total, 0), 2)
             upper = auto_pad == "SAME_UPPER"
             pads[axis], pads[axis + rank] = (less, more) if upper else (more, less)
     elif auto_pad in ("NOTSET", "VALID", ""):
@@ -120,12 +126,12 @@ def checked_window(window: Window) -> Window:
     """The window, if the kernels' 32-bit positions can express it."""
     rank = len(window.input)
     if not 1 <= rank <= MAX_SPATIAL_AXES:
-        raise reject(f"it has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
+        raise reject(f"It has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
     extent = max(k * d for k, d in zip(window.kernel, window.dilations, strict=True))
     sizes = max(*window.input, *window.output) * max(window.strides)
     reach = extent + max(window.pads) + sizes
     if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**30:
-        raise reject("one channel of it, or the reach of its window, is 2^30 or more elements.")
+        raise reject("One channel of it, or the reach of its window, is 2^30 or more elements.")
     return window
 
 
@@ -144,9 +150,9 @@ def _num_windows(
     room = size + pad + pad_end - extent
     if room < 0:
         raise reject(
-            f"a window of {extent} does not fit into {size} positions padded by {pad} + {pad_end}."
+            f"A window of {extent} does not fit into {size} positions padded by {pad} + {pad_end}."
         )
     if not ceil_mode:
         return room // stride + 1
-    count = -(-room // stride) + 1
+    count = ceil_div(room, stride) + 1
     return count - 1 if (count - 1) * stride >= size + pad else count

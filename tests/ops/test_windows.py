@@ -144,7 +144,7 @@ def test_windows_cover_the_input_as_onnx_says(drawn: tuple[int, dict[str, Any]])
         ({"pads": [1, 1]}, (4, 4), (1, 1), "pads="),
         ({"pads": [0, 0, -1, 0]}, (4, 4), (1, 1), "pads="),
         ({"auto_pad": "SOME"}, (4, 4), (1, 1), "auto_pad='SOME'"),
-        ({}, (4, 2), (1, 3), "a window of 3 does not fit into 2 positions"),
+        ({}, (4, 2), (1, 3), "A window of 3 does not fit into 2 positions"),
         ({}, (2**16, 2**16), (1, 1), r"2\^30 or more elements"),
         ({"strides": [2**30, 1]}, (4, 4), (1, 1), r"2\^30 or more elements"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import optional, required
+from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div
 from cugraphmodel.ops.matmul.product import (
     Epilogue,
@@ -20,56 +20,45 @@ from cugraphmodel.ops.matmul.product import (
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.window import Window, output_window
 
-DTYPES = frozenset(np.dtype(name) for name in ("float32", "float64", "float16"))
 MAX_DIRECT_FILTERS = 4
 """Up to so many output channels a group, a tile of the matrix product would be mostly empty."""
 
 
-def conv_operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
-    """Input, weights and bias, of one dtype that has kernels."""
-    x, weights, bias = required(inputs, 0), required(inputs, 1), optional(inputs, 2)
-    if x.dtype not in DTYPES:
-        raise reject(
-            f"dtype {x.dtype} is not supported; use {', '.join(sorted(map(str, DTYPES)))}."
-        )
-    if any(other is not None and other.dtype != x.dtype for other in (weights, bias)):
-        raise reject("its input, weights and bias have different dtypes.")
-    return x, weights, bias
-
-
-def _window(node: Node, x: Value, weights: Value) -> Window:
+def conv_operands(node: Node, inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
+    """Input, weights and bias, of one dtype that has kernels and of ranks that fit."""
+    x, weights, bias = operands_of_one_dtype(inputs, FLOATS)
     if len(x.shape) < 3 or len(weights.shape) != len(x.shape):
         raise reject(
-            f"an input of shape {x.shape} and weights of shape {weights.shape} do not fit."
+            f"An input of shape {x.shape} and weights of shape {weights.shape} do not fit."
         )
     kernel = weights.shape[2:]
     if tuple(node.attributes.get("kernel_shape", kernel)) != kernel:
         raise reject(
             f"kernel_shape={list(node.attributes['kernel_shape'])}, but the weights have {kernel}."
         )
-    return output_window(node.attributes, x.shape[2:], kernel)
+    return x, weights, bias
 
 
-def infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def _infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
-    x, weights, bias = conv_operands(inputs)
-    window = _window(node, x, weights)
+    x, weights, bias = conv_operands(node, inputs)
+    window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
     groups = node.attributes.get("group", 1)
     if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
         raise reject(
-            f"weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
+            f"Weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
         )
     if bias is not None and bias.shape != weights.shape[:1]:
-        raise reject(f"a bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
+        raise reject(f"A bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
     return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *window.output))]
 
 
-def lower_conv(
+def _lower_conv(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     """One launch, by the kernel that suits the window and the size of a group."""
-    x, weights, _ = conv_operands(inputs)
-    window = _window(node, x, weights)
+    x, weights, _ = conv_operands(node, inputs)
+    window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
     groups = node.attributes.get("group", 1)
     if groups == 1 and window.is_identity:
         return [_launch_pointwise(node, inputs, required(outputs), window)]
@@ -82,7 +71,7 @@ def _launch_pointwise(
     node: Node, inputs: Sequence[Value | None], y: Value, window: Window
 ) -> Launch:
     """One matrix product an image, of the weights and all positions as they lie in memory."""
-    x, weights, bias = conv_operands(inputs)
+    x, weights, bias = conv_operands(node, inputs)
     images, channels = x.shape[:2]
     product = Product(
         weights.shape[0],
@@ -99,13 +88,12 @@ def _launch_pointwise(
 def _launch_direct(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
     """One thread an output."""
     kernel = (1, *window.kernel)[-2:]
-    threads = min(256, 32 * ceil_div(window.num_outputs, 32))
-    blocks = ceil_div(window.num_outputs, threads) * y.shape[0] * y.shape[1]
+    grid, block = window.grid_and_block(y.shape[0] * y.shape[1])
     return Launch(
         "ops/conv/conv_direct.cu",
         "conv_direct",
-        (blocks, 1, 1),
-        (threads, 1, 1),
+        grid,
+        block,
         _arguments(node, inputs, y, window),
         (*_macros(node, y), ("KERNEL_1", str(kernel[0])), ("KERNEL_2", str(kernel[1]))),
     )
@@ -115,7 +103,7 @@ def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: 
     """A matrix product of all images and positions for each group."""
     groups = node.attributes.get("group", 1)
     filters, columns = y.shape[1] // groups, window.num_outputs * y.shape[0]
-    depth = window.num_taps * conv_operands(inputs)[1].shape[1]
+    depth = window.num_taps * conv_operands(node, inputs)[1].shape[1]
     tile = choose_tile(filters, columns, groups, y.dtype)
     return Launch(
         "ops/conv/conv.cu",
@@ -135,7 +123,7 @@ def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: 
 def _arguments(
     node: Node, inputs: Sequence[Value | None], y: Value, window: Window
 ) -> tuple[Argument, ...]:
-    x, weights, bias = conv_operands(inputs)
+    x, weights, bias = conv_operands(node, inputs)
     groups = node.attributes.get("group", 1)
     return (
         *(x, weights, bias, y),
@@ -151,6 +139,6 @@ def _macros(node: Node, y: Value) -> tuple[tuple[str, str], ...]:
 
 
 register(
-    OpSpec("Conv", 1, infer_conv, lower_conv),
-    OpSpec("FusedConv", 1, infer_conv, lower_conv, domain="cugraphmodel"),
+    OpSpec("Conv", 1, _infer_conv, _lower_conv),
+    OpSpec("FusedConv", 1, _infer_conv, _lower_conv, domain="cugraphmodel"),
 )

@@ -8,7 +8,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
 from cugraphmodel.ops.conv.conv import conv_operands
-from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.window import Window, axis_numbers, checked_window
 
@@ -17,12 +17,6 @@ def _window(node: Node, x: Value, weights: Value) -> Window:
     """Where each input goes. ``input`` and ``output`` are those of this operator."""
     attributes, spatial, kernel = node.attributes, x.shape[2:], weights.shape[2:]
     rank = len(spatial)
-    if len(weights.shape) != len(x.shape):
-        raise reject(
-            f"an input of shape {x.shape} and weights of shape {weights.shape} do not fit."
-        )
-    if tuple(attributes.get("kernel_shape", kernel)) != kernel:
-        raise reject(f"kernel_shape={list(attributes['kernel_shape'])}, weights have {kernel}.")
     ones, zeros = [1] * rank, [0] * rank
     strides = axis_numbers("strides", attributes.get("strides", ones), rank, least=1)
     dilations = axis_numbers("dilations", attributes.get("dilations", ones), rank, least=1)
@@ -50,47 +44,47 @@ def _window(node: Node, x: Value, weights: Value) -> Window:
             all_ - before - after for all_, before, after in zip(reached, begin, end, strict=True)
         )
     if min(output) < 0:
-        raise reject(f"its padding is larger than its output of {reached}.")
+        raise reject(f"Its padding is larger than its output of {reached}.")
     return checked_window(
         Window(spatial, kernel, output, strides, dilations, tuple(begin), tuple(zeros))
     )
 
 
-def infer_conv_transpose(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def _infer_conv_transpose(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[N, M, *output] for an input [N, C, *input] and weights [C, M / group, *kernel]."""
-    x, weights, bias = conv_operands(inputs)
+    x, weights, bias = conv_operands(node, inputs)
     window = _window(node, x, weights)
     groups = node.attributes.get("group", 1)
     if groups < 1 or weights.shape[0] != x.shape[1] or weights.shape[0] % groups:
         raise reject(
-            f"weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
+            f"Weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
         )
     filters = weights.shape[1] * groups
     if bias is not None and bias.shape != (filters,):
-        raise reject(f"a bias of shape {bias.shape} does not fit {filters} filters.")
+        raise reject(f"A bias of shape {bias.shape} does not fit {filters} filters.")
     return [TensorType(x.dtype, (x.shape[0], filters, *window.output))]
 
 
-def lower_conv_transpose(
+def _lower_conv_transpose(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     """One thread an output."""
-    x, weights, bias = conv_operands(inputs)
+    x, weights, bias = conv_operands(node, inputs)
     y = required(outputs)
     window = _window(node, x, weights)
     groups = node.attributes.get("group", 1)
-    threads = min(256, 32 * ceil_div(window.num_outputs, 32))
+    grid, block = window.grid_and_block(y.shape[0] * y.shape[1])
     shape = window.struct(x.shape[1] // groups, weights.shape[1], groups, x.shape[0])
     return [
         Launch(
             "ops/conv/conv_transpose.cu",
             "conv_transpose",
-            (ceil_div(window.num_outputs, threads) * y.shape[0] * y.shape[1], 1, 1),
-            (threads, 1, 1),
+            grid,
+            block,
             (x, weights, bias, y, shape),
             (("SCALAR", c_type(x.dtype)),),
         )
     ]
 
 
-register(OpSpec("ConvTranspose", 1, infer_conv_transpose, lower_conv_transpose))
+register(OpSpec("ConvTranspose", 1, _infer_conv_transpose, _lower_conv_transpose))

@@ -7,17 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.elementwise import (
-    ANY,
-    BOOL,
-    FLOATS,
-    INTEGERS,
-    NUMBERS,
-    check_dtype,
-    elementwise_launch,
-    operand,
-)
+from cugraphmodel.ops.arguments import ANY, BOOL, FLOATS, INTEGERS, NUMBERS, check_dtype, required
+from cugraphmodel.ops.elementwise.elementwise import elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.strides import broadcast_shapes

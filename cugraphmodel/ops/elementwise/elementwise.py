@@ -7,57 +7,24 @@ neighbours.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cugraphmodel.dtypes import c_type
-from cugraphmodel.ir import Node, Value
-from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ir import Value
+from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims, index_type
 from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
-    "ANY",
-    "BOOL",
-    "FLOATS",
-    "INTEGERS",
-    "NUMBERS",
-    "SIGNED",
     "Operand",
-    "check_dtype",
     "elementwise_launch",
-    "float_attributes",
     "operand",
 ]
 
 THREADS = 128
 SOURCE = "ops/elementwise/elementwise.cu"
-
-BOOL = (np.dtype("bool"),)
-FLOATS = tuple(map(np.dtype, ("float16", "float32", "float64")))
-SIGNED = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
-INTEGERS = (*SIGNED, *map(np.dtype, ("uint8", "uint16", "uint32", "uint64")))
-NUMBERS = FLOATS + INTEGERS
-ANY = NUMBERS + BOOL
-
-
-def check_dtype(value: Value, dtypes: Iterable[np.dtype]) -> None:
-    """Reject an input that the operator's kernels do not take.
-
-    Raises:
-        Unsupported: its dtype is not among ``dtypes``.
-    """
-    taken = tuple(dtypes)
-    if value.dtype not in taken:
-        names = ", ".join(dtype.name for dtype in taken)
-        raise reject(f"Input {value.name!r} is {value.dtype.name}; the kernels take {names}.")
-
-
-def float_attributes(node: Node, defaults: Sequence[tuple[str, float]]) -> tuple[float, ...]:
-    """Attributes of a node, by name, each with its default."""
-    return tuple(float(node.attributes.get(name, default)) for name, default in defaults)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +91,6 @@ def elementwise_launch(
             *((f"STEP{k}", str(step)) for k, step in enumerate(steps + [-1] * missing)),
             ("RANK", str(len(shape))),
             ("VECTOR", str(vector)),
-            ("INDEX", "unsigned" if size < 2**31 else "long long"),
+            ("INDEX", index_type(size)),
         ),
     )

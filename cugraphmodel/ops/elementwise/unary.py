@@ -8,18 +8,17 @@ import numpy as np
 
 from cugraphmodel.dtypes import from_onnx
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.elementwise import (
+from cugraphmodel.ops.arguments import (
     BOOL,
     FLOATS,
     INTEGERS,
     NUMBERS,
     SIGNED,
     check_dtype,
-    elementwise_launch,
     float_attributes,
-    operand,
+    required,
 )
+from cugraphmodel.ops.elementwise.elementwise import elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, register, reject
 

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import optional, required
-from cugraphmodel.ops.elementwise.elementwise import (
+from cugraphmodel.ops.arguments import (
     ANY,
     BOOL,
     FLOATS,
     NUMBERS,
-    Operand,
     check_dtype,
-    elementwise_launch,
     float_attributes,
-    operand,
+    optional,
+    required,
 )
+from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.strides import broadcast_shapes

@@ -7,31 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import optional, required
+from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.strides import broadcast_shapes
 
-DTYPES = frozenset(
-    np.dtype(name)
-    for name in ("float32", "float64", "float16", "int32", "int64", "uint32", "uint64")
-)
-
-
-def _check_dtypes(*tensors: Value | None) -> None:
-    """All operands have one dtype, and there are kernels for it."""
-    present = [tensor for tensor in tensors if tensor is not None]
-    dtype = present[0].dtype
-    if dtype not in DTYPES:
-        raise reject(f"dtype {dtype} is not supported; use {', '.join(sorted(map(str, DTYPES)))}.")
-    for tensor in present[1:]:
-        if tensor.dtype != dtype:
-            raise reject(f"its operands have different dtypes, {dtype} and {tensor.dtype}.")
-
-
-def _operands(inputs: Sequence[Value | None]) -> tuple[Value, Value, Value | None]:
-    return required(inputs, 0), required(inputs, 1), optional(inputs, 2)
+DTYPES = (*FLOATS, *map(np.dtype, ("int32", "int64", "uint32", "uint64")))
 
 
 def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -41,7 +23,7 @@ def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[in
     left_shape = left.shape if len(left.shape) > 1 else (1, *left.shape)
     right_shape = right.shape if len(right.shape) > 1 else (*right.shape, 1)
     if left_shape[-1] != right_shape[-2]:
-        raise reject(f"shapes {left.shape} and {right.shape} do not fit a matrix product.")
+        raise reject(f"Shapes {left.shape} and {right.shape} do not fit a matrix product.")
     return left_shape, right_shape
 
 
@@ -50,25 +32,23 @@ def _batch_shape(left: Value, right: Value) -> tuple[int, ...]:
     return broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
 
 
-def infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def _infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """Shape of ``numpy.matmul``; a fused node's third input is a bias over the columns."""
-    left, right, bias = _operands(inputs)
-    _check_dtypes(left, right, bias)
+    left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     left_shape, right_shape = _matrix_shapes(left, right)
     batch_shape = _batch_shape(left, right)
     Product.of_batches(left_shape, right_shape, batch_shape)  # refuses what no kernel covers
     rows = left_shape[-2:-1] if len(left.shape) > 1 else ()
     columns = right_shape[-1:] if len(right.shape) > 1 else ()
     if bias is not None and not bias.shape[-1:] == (bias.size,) == right_shape[-1:]:
-        raise reject(f"a bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
+        raise reject(f"A bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
     return [TensorType(left.dtype, (*batch_shape, *rows, *columns))]
 
 
-def lower_matmul(
+def _lower_matmul(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """One launch."""
-    left, right, bias = _operands(inputs)
+    left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     y = required(outputs)
     left_shape, right_shape = _matrix_shapes(left, right)
     product = Product.of_batches(left_shape, right_shape, _batch_shape(left, right))
@@ -85,7 +65,7 @@ def _gemm_product(node: Node, left: Value, right: Value) -> Product:
     depth_of_right, columns = right.shape[::-1] if transpose_right else right.shape
     if depth != depth_of_right:
         raise reject(
-            f"shapes {left.shape} and {right.shape} do not fit a matrix product with "
+            f"Shapes {left.shape} and {right.shape} do not fit a matrix product with "
             f"transA={int(transpose_left)}, transB={int(transpose_right)}."
         )
     return Product(
@@ -93,10 +73,9 @@ def _gemm_product(node: Node, left: Value, right: Value) -> Product:
     )
 
 
-def infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[rows, columns]; C must broadcast to it."""
-    left, right, bias = _operands(inputs)
-    _check_dtypes(left, right, bias)
+    left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     product = _gemm_product(node, left, right)
     shape = (product.rows, product.columns)
     if bias is not None:
@@ -111,11 +90,11 @@ def infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTyp
     return [TensorType(left.dtype, shape)]
 
 
-def lower_gemm(
+def _lower_gemm(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     """One launch. With ``beta`` 0, C is not read, as in the BLAS."""
-    left, right, bias = _operands(inputs)
+    left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     y = required(outputs)
     alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
     strides = (0, 0)
@@ -128,8 +107,8 @@ def lower_gemm(
 
 
 register(
-    OpSpec("MatMul", 1, infer_matmul, lower_matmul),
-    OpSpec("FusedMatMul", 1, infer_matmul, lower_matmul, domain="cugraphmodel"),
-    OpSpec("Gemm", 7, infer_gemm, lower_gemm),
-    OpSpec("FusedGemm", 1, infer_gemm, lower_gemm, domain="cugraphmodel"),
+    OpSpec("MatMul", 1, _infer_matmul, _lower_matmul),
+    OpSpec("FusedMatMul", 1, _infer_matmul, _lower_matmul, domain="cugraphmodel"),
+    OpSpec("Gemm", 7, _infer_gemm, _lower_gemm),
+    OpSpec("FusedGemm", 1, _infer_gemm, _lower_gemm, domain="cugraphmodel"),
 )

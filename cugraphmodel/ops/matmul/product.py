@@ -127,7 +127,7 @@ class Product:
 
     def __post_init__(self) -> None:
         if max(self.rows, self.columns, self.depth) >= 2**31:
-            raise reject("one of its matrices has 2^31 or more rows or columns.")
+            raise reject("One of its matrices has 2^31 or more rows or columns.")
 
     @staticmethod
     def of_batches(
@@ -149,7 +149,7 @@ class Product:
         )
         if len(shape) > 8:
             raise reject(
-                f"its batch of shape {tuple(batch_shape)} has more than 8 axes that do not merge."
+                f"Its batch of shape {tuple(batch_shape)} has more than 8 axes that do not merge."
             )
         return Product(rows, columns, depth, shape, left_strides, right_strides)
 

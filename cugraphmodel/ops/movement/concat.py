@@ -11,7 +11,7 @@ import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axis, required
-from cugraphmodel.ops.launch import Launch, ceil_div, dims
+from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS, widest_word
 from cugraphmodel.ops.spec import OpSpec, register, reject
 
@@ -72,7 +72,7 @@ def _launch_group(
         ),
         macros=(
             ("WORD", WORDS[whole.dtype.itemsize * factor]),
-            ("INDEX", "unsigned int" if max(counts) < 2**31 else "long long"),
+            ("INDEX", index_type(max(counts))),
         ),
     )
 

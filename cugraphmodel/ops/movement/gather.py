@@ -10,7 +10,15 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import normalize_axis, required
-from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, ceil_div, dims
+from cugraphmodel.ops.launch import (
+    ERROR_CODE,
+    ERROR_WORD,
+    Argument,
+    Launch,
+    ceil_div,
+    dims,
+    index_type,
+)
 from cugraphmodel.ops.movement.strided_copy import (
     WORDS,
     Copy,
@@ -44,7 +52,7 @@ def _launch(
         macros=(
             ("WORD", WORDS[data.dtype.itemsize * words_per_element]),
             ("INDICES", c_type(indices.dtype)),
-            ("INDEX", "unsigned int" if count < 2**31 else "long long"),
+            ("INDEX", index_type(count)),
         ),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, optional, required
-from cugraphmodel.ops.launch import Launch, ceil_div, dims
+from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS
 from cugraphmodel.ops.spec import OpSpec, register, reject
 from cugraphmodel.ops.strides import contiguous_strides
@@ -131,7 +131,7 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
         macros=(
             ("WORD", WORDS[itemsize]),
             ("PADDING", f"pad_{node.attributes.get('mode', 'constant')}"),
-            ("INDEX", "unsigned int" if output.size < 2**31 else "long long"),
+            ("INDEX", index_type(output.size)),
         ),
     )
     return [launch]

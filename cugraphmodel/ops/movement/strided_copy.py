@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cugraphmodel.ir import Value
-from cugraphmodel.ops.launch import Launch, ceil_div, dims
+from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
 from cugraphmodel.ops.spec import reject
 from cugraphmodel.ops.strides import merge_axes
 
@@ -163,6 +163,6 @@ def _launch_strided(source: Value, target: Value, copy: Copy, word: str) -> Laun
         macros=(
             ("WORD", word),
             ("RANK", str(rank)),
-            ("INDEX", "unsigned int" if count < 2**31 else "long long"),
+            ("INDEX", index_type(count)),
         ),
     )

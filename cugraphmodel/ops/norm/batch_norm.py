@@ -9,8 +9,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.elementwise import FLOATS, check_dtype, float_attributes
+from cugraphmodel.ops.arguments import FLOATS, check_dtype, float_attributes, required
 from cugraphmodel.ops.launch import Launch, ceil_div
 from cugraphmodel.ops.spec import OpSpec, register, reject
 

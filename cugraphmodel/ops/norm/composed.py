@@ -8,14 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axes, normalize_axis, required
-from cugraphmodel.ops.elementwise.elementwise import (
-    FLOATS,
-    Operand,
-    check_dtype,
-    elementwise_launch,
-    operand,
-)
+from cugraphmodel.ops.arguments import FLOATS, check_dtype, normalize_axes, normalize_axis, required
+from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.reduce import Reduction, reduce_launches
 from cugraphmodel.ops.spec import OpSpec, register, reject

@@ -9,14 +9,15 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axis, optional, required
-from cugraphmodel.ops.elementwise.elementwise import (
+from cugraphmodel.ops.arguments import (
     FLOATS,
-    Operand,
     check_dtype,
-    elementwise_launch,
     float_attributes,
+    normalize_axis,
+    optional,
+    required,
 )
+from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.geometry import row_plan
 from cugraphmodel.ops.spec import OpSpec, register, reject

@@ -9,26 +9,22 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
+from cugraphmodel.ops.arguments import FLOATS, check_dtype, required
 from cugraphmodel.ops.launch import Argument, Launch
 from cugraphmodel.ops.spec import OpSpec, register, reject
 
-DTYPES = frozenset(np.dtype(name) for name in ("float32", "float64", "float16"))
 LONG_PLANE = 1024
 """From so many positions on, a block of 256 threads rather than one warp reduces a plane."""
 
 
-def infer_global_pool(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def _infer_global_pool(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[N, C, 1, ...] for an input [N, C, ...]."""
     x = required(inputs)
-    if x.dtype not in DTYPES:
-        raise reject(
-            f"dtype {x.dtype} is not supported; use {', '.join(sorted(map(str, DTYPES)))}."
-        )
+    check_dtype(x, FLOATS)
     if len(x.shape) < 2:
-        raise reject(f"an input of shape {x.shape} has no channels.")
+        raise reject(f"An input of shape {x.shape} has no channels.")
     if not 1 <= math.prod(x.shape[2:]) < 2**31:
-        raise reject(f"an input of shape {x.shape} has no positions, or 2^31 or more a channel.")
+        raise reject(f"An input of shape {x.shape} has no positions, or 2^31 or more a channel.")
     return [TensorType(x.dtype, (*x.shape[:2], *[1] * (len(x.shape) - 2)))]
 
 
@@ -53,29 +49,26 @@ def _launch(
     ]
 
 
-def lower_global_average_pool(
+def _lower_global_average_pool(
     _node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """One launch."""
     return _launch("global_average_pool", inputs, outputs)
 
 
-def lower_global_max_pool(
+def _lower_global_max_pool(
     _node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """One launch."""
     return _launch("global_max_pool", inputs, outputs)
 
 
-def lower_global_lp_pool(
+def _lower_global_lp_pool(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """One launch."""
     return _launch("global_lp_pool", inputs, outputs, np.int32(node.attributes.get("p", 2)))
 
 
 register(
-    OpSpec("GlobalAveragePool", 1, infer_global_pool, lower_global_average_pool),
-    OpSpec("GlobalMaxPool", 1, infer_global_pool, lower_global_max_pool),
-    OpSpec("GlobalLpPool", 2, infer_global_pool, lower_global_lp_pool),
+    OpSpec("GlobalAveragePool", 1, _infer_global_pool, _lower_global_average_pool),
+    OpSpec("GlobalMaxPool", 1, _infer_global_pool, _lower_global_max_pool),
+    OpSpec("GlobalLpPool", 2, _infer_global_pool, _lower_global_lp_pool),
 )

@@ -9,8 +9,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axis, required
-from cugraphmodel.ops.elementwise.elementwise import NUMBERS, check_dtype
+from cugraphmodel.ops.arguments import NUMBERS, check_dtype, normalize_axis, required
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.geometry import column_plan, row_plan
 from cugraphmodel.ops.reduce.reduce import Reduction

@@ -11,15 +11,9 @@ import numpy.typing as npt
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
-from cugraphmodel.ops.elementwise.elementwise import (
-    BOOL,
-    NUMBERS,
-    Operand,
-    check_dtype,
-    operand,
-)
-from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
+from cugraphmodel.ops.arguments import BOOL, NUMBERS, check_dtype, ints_of, normalize_axes, required
+from cugraphmodel.ops.elementwise.elementwise import Operand, operand
+from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims, index_type
 from cugraphmodel.ops.reduce.geometry import column_plan, row_plan
 from cugraphmodel.ops.spec import OpSpec, register
 
@@ -123,7 +117,7 @@ def _launch(
             ("FINISH", reduction.finish),
             ("KEPT_RANK", str(len(kept))),
             ("REDUCED_RANK", str(len(reduced))),
-            ("INDEX", "unsigned" if math.prod(x.shape) < 2**31 else "long long"),
+            ("INDEX", index_type(math.prod(x.shape))),
             ("ROW_THREADS", str(rows.row_threads)),
             *columns.macros,
         ),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims
+from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS, copy_all
 from cugraphmodel.ops.resize.geometry import Dimension, resized_dimensions
 from cugraphmodel.ops.spec import OpSpec, register, reject
@@ -113,7 +113,7 @@ def _launch_nearest(
         macros=(
             ("WORD", WORDS[data.dtype.itemsize]),
             ("NEAREST", f"nearest_{_nearest_mode(node)}"),
-            ("INDEX", "unsigned int" if output.size < 2**31 else "long long"),
+            ("INDEX", index_type(output.size)),
         ),
     )
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axis, required
-from cugraphmodel.ops.elementwise.elementwise import FLOATS, check_dtype
+from cugraphmodel.ops.arguments import FLOATS, check_dtype, normalize_axis, required
 from cugraphmodel.ops.launch import Launch, Workspace, ceil_div
 from cugraphmodel.ops.reduce.arg_reduce import arg_reduce_launch
 from cugraphmodel.ops.reduce.geometry import column_plan, row_plan
