@@ -52,13 +52,16 @@ class Window:
     @property
     def is_identity(self) -> bool:
         """Whether output ``o`` reads input ``o`` alone."""
-        return self.num_taps == 1 and self.input == self.output and not any(self.pads)
+        in_step = all(
+            size == 1 or stride == 1 for size, stride in zip(self.output, self.strides, strict=True)
+        )
+        return self.num_taps == 1 and self.input == self.output and in_step and not any(self.pads)
 
     @property
     def first_axis(self) -> int:
-        """Axis of :meth:`struct` before which input, kernel and output all have size 1."""
-        sizes = zip(self.input, self.kernel, self.output, strict=True)
-        ones = [max(axis) == 1 for axis in sizes]
+        """Axis of :meth:`struct` before which output 0 reads input 0, and there is no other."""
+        axes = zip(self.input, self.kernel, self.output, self.pads, strict=True)
+        ones = [max(sizes) == 1 and pad == 0 for *sizes, pad in axes]
         leading = ones.index(False) if False in ones else len(ones)
         return min(MAX_SPATIAL_AXES - len(ones) + leading, MAX_SPATIAL_AXES - 1)
 

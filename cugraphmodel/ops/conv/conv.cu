@@ -10,7 +10,7 @@
 // x [images, groups * channels, *input], weights [groups * filters, channels, *kernel],
 // y [images, groups * filters, *output], bias [groups * filters] or null.
 // One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
-// FIRST_AXIS is the first axis of the window that is not all of size 1.
+// FIRST_AXIS is the first axis of the window that is not all of size 1 and without padding.
 
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;

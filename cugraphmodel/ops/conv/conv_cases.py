@@ -96,6 +96,8 @@ PLAIN = [
     _case("wide_padding", (1, 2, 3, 3), (3, 2, 3, 3), pads=[4, 5, 3, 6]),
     _case("strides", (2, 3, 15, 14), (20, 3, 3, 3), strides=[2, 3], pads=[1, 1, 1, 1]),
     _case("stride_past_kernel", (1, 3, 15, 14), (5, 3, 1, 1), strides=[2, 2]),
+    _case("stride_into_end_padding", (1, 3, 2), (4, 3, 1), strides=[2], pads=[0, 1]),
+    _case("one_row_of_padding", (1, 3, 1, 5), (4, 3, 1, 3), strides=[2, 1], pads=[1, 0, 0, 0]),
     _case("dilations", (1, 4, 15, 16), (6, 4, 3, 3), dilations=[2, 3], pads=[2, 2, 1, 3]),
     _case("large_kernel", (1, 3, 30, 31), (16, 3, 7, 7), True, strides=[2, 2], pads=[3, 3, 3, 3]),
     _case("kernel_is_input", (2, 6, 5, 4), (10, 6, 5, 4), True),
