@@ -1,7 +1,7 @@
 #include "device.cuh"
 #include "activations.cuh"
+#include "conv_shape.cuh"
 #include "gemm_tile.cuh"
-#include "window.cuh"
 
 // Convolution as a matrix product that never builds its right operand:
 //   rows     output channels of one group
@@ -18,14 +18,6 @@ using gemm_tile::Scalar;
 constexpr int kThreads = gemm_tile::kThreads;
 constexpr int kDepthStep = kThreads / TILE_COLUMNS;
 static_assert(kThreads % TILE_COLUMNS == 0, "a thread loads one column of the right tile");
-
-struct ConvShape {
-  Window window;
-  int channels;
-  int filters;
-  int groups;
-  int images;
-};
 
 // One column of the right operand, walked down its depth without a division. A thread loads every
 // kDepthStep-th element of it.

@@ -1,6 +1,6 @@
 #include "device.cuh"
 #include "activations.cuh"
-#include "window.cuh"
+#include "conv_shape.cuh"
 
 // Convolution with one thread for each output, for groups too small to fill a tile (depthwise above
 // all). Shapes as in conv.cu. blockIdx.x counts blocks of one output channel's positions, then
@@ -8,14 +8,6 @@
 
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
-
-struct ConvShape {
-  Window window;
-  int channels;
-  int filters;
-  int groups;
-  int images;
-};
 
 extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
                                        const Scalar* __restrict__ weights,

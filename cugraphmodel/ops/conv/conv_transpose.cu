@@ -1,5 +1,5 @@
 #include "device.cuh"
-#include "window.cuh"
+#include "conv_shape.cuh"
 
 // Transposed convolution, one thread for each output, which gathers what would be scattered to it:
 // input i reaches output i * stride - pad + k * dilation with the weight of k.
@@ -9,14 +9,6 @@
 
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
-
-struct ConvShape {
-  Window window;
-  int channels;
-  int filters;
-  int groups;
-  int images;
-};
 
 // The input along one axis that position `k` of the window carries to output `at`, or -1.
 CG_DEV int source(const Window& w, int axis, int at, int k) {

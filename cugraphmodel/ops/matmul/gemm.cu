@@ -1,6 +1,6 @@
 #include "device.cuh"
-#include "activations.cuh"
 #include "gemm_tile.cuh"
+#include "product.cuh"
 
 // y[b] = ACTIVATION(alpha * left[b] @ right[b] + beta * bias)
 //   left   [rows, depth], or [depth, rows] if TRANSPOSE_LEFT
@@ -8,11 +8,6 @@
 //   bias   any strides over rows and columns, zero where it is broadcast; may be null
 //   y      [batch, rows, columns]
 // One block makes one tile of one batch; blockIdx.x counts column tiles, then row tiles, then batches.
-// The batch axes are batch_shape[0:batch_rank], with strides in elements that are zero where an operand
-// is broadcast.
-
-using gemm_tile::Accumulator;
-using gemm_tile::Scalar;
 
 extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMinBlocks)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
@@ -28,32 +23,27 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMi
   const int column0 = blockIdx.x % column_tiles * TILE_COLUMNS;
   const int row0 = blockIdx.x / column_tiles % row_tiles * TILE_ROWS;
   const int batch = blockIdx.x / column_tiles / row_tiles;
-  int rest = batch;
-#pragma unroll
-  for (int axis = 7; axis >= 0; --axis) {
-    if (axis >= batch_rank) continue;
-    const int size = int(batch_shape.v[axis]);
-    left += rest % size * left_strides.v[axis];
-    right += rest % size * right_strides.v[axis];
-    rest /= size;
-  }
+  const Operands mine =
+      of_batch({left, right}, batch, batch_rank, batch_shape, left_strides, right_strides);
   y += (long long)batch * rows * columns;
 
   gemm_tile::Sums sums = {};
   gemm_tile::Share<TILE_ROWS, !TRANSPOSE_LEFT, VECTOR_LEFT> left_share;
   gemm_tile::Share<TILE_COLUMNS, TRANSPOSE_RIGHT, VECTOR_RIGHT> right_share;
-  left_share.fetch(left, row0, rows, 0, depth, thread);
-  right_share.fetch(right, column0, columns, 0, depth, thread);
+  left_share.fetch(mine.left, row0, rows, 0, depth, thread);
+  right_share.fetch(mine.right, column0, columns, 0, depth, thread);
   for (int depth0 = 0; depth0 < depth; depth0 += TILE_DEPTH) {
     left_share.store(left_tile, thread);
     right_share.store(right_tile, thread);
     __syncthreads();
-    left_share.fetch(left, row0, rows, depth0 + TILE_DEPTH, depth, thread);
-    right_share.fetch(right, column0, columns, depth0 + TILE_DEPTH, depth, thread);
+    left_share.fetch(mine.left, row0, rows, depth0 + TILE_DEPTH, depth, thread);
+    right_share.fetch(mine.right, column0, columns, depth0 + TILE_DEPTH, depth, thread);
     gemm_tile::multiply(left_tile, right_tile, thread, sums);
     __syncthreads();
   }
 
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
+                           activation_a, activation_b};
   UNROLL_ON_GPU
   for (int i = 0; i < THREAD_ROWS; ++i) {
     UNROLL_ON_GPU
@@ -61,13 +51,7 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMi
       const int r = row0 + gemm_tile::row(thread, i);
       const int c = column0 + gemm_tile::column(thread, j);
       if (r >= rows || c >= columns) continue;
-      Accumulator value = Accumulator(alpha) * sums.at(i, j);
-      if (bias != nullptr) {
-        const Scalar term = bias[r * bias_row_stride + c * bias_column_stride];
-        value = cg_fma(Accumulator(beta), Accumulator(term), value);
-      }
-      value = ACTIVATION(value, activation_a, activation_b);
-      y[(long long)r * columns + c] = Scalar(value);
+      y[(long long)r * columns + c] = finish(sums.at(i, j), r, c);
     }
   }
 }

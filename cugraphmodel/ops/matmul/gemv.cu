@@ -1,6 +1,6 @@
 #include "device.cuh"
-#include "activations.cuh"
 #include "lanes.cuh"
+#include "product.cuh"
 
 // The product of gemm.cu for few rows (NUM_ROWS), where time goes into reading `right` once.
 //   left   element (r, k) of a batch at r * left_row_stride + k * left_depth_stride
@@ -8,47 +8,7 @@
 // gemv_column  right is [depth, columns]: a lane makes one column, NUM_SLICES warps share the depth
 // VECTOR is 4 where depth is a multiple of 4, else 1. blockIdx.x counts groups of columns, then batches.
 
-typedef SCALAR Scalar;
-typedef Acc<Scalar>::type Accumulator;
-
 constexpr int kWarpsPerBlock = 4;
-
-struct Operands {
-  const Scalar* left;
-  const Scalar* right;
-};
-
-CG_DEV Operands of_batch(Operands base, int batch, int batch_rank, const Dims& batch_shape,
-                         const Dims& left_strides, const Dims& right_strides) {
-#pragma unroll
-  for (int axis = 7; axis >= 0; --axis) {
-    if (axis >= batch_rank) continue;
-    const int size = int(batch_shape.v[axis]);
-    base.left += batch % size * left_strides.v[axis];
-    base.right += batch % size * right_strides.v[axis];
-    batch /= size;
-  }
-  return base;
-}
-
-struct Epilogue {
-  const Scalar* bias;
-  long long bias_row_stride;
-  long long bias_column_stride;
-  float alpha;
-  float beta;
-  float activation_a;
-  float activation_b;
-
-  CG_DEV Scalar operator()(Accumulator sum, int row, int column) const {
-    Accumulator value = Accumulator(alpha) * sum;
-    if (bias != nullptr) {
-      const Scalar term = bias[row * bias_row_stride + column * bias_column_stride];
-      value = cg_fma(Accumulator(beta), Accumulator(term), value);
-    }
-    return Scalar(ACTIVATION(value, activation_a, activation_b));
-  }
-};
 
 typedef Lanes<Accumulator, VECTOR> Vector;
 

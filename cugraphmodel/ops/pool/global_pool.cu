@@ -1,4 +1,5 @@
 #include "device.cuh"
+#include "lp_norm.cuh"
 
 // Pools over all positions of a plane: x [planes, size] -> y [planes]. One block a plane, whose threads
 // sum strided parts that then meet in a tree.
@@ -24,19 +25,11 @@ extern "C" __global__ void global_max_pool(const Scalar* __restrict__ x, Scalar*
   if (threadIdx.x == 0) y[blockIdx.x] = Scalar(best);
 }
 
-// (sum of |x|^p)^(1/p)
 extern "C" __global__ void global_lp_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y,
                                           int size, int p) {
   x += (long long)blockIdx.x * size;
   Accumulator sum = Accumulator(0);
-  for (int i = threadIdx.x; i < size; i += blockDim.x) {
-    const Accumulator value = Accumulator(x[i]);
-    sum += p == 1 ? cg_abs(value) : p == 2 ? value * value : cg_pow(cg_abs(value), Accumulator(p));
-  }
+  for (int i = threadIdx.x; i < size; i += blockDim.x) sum += lp_term(Accumulator(x[i]), p);
   sum = cg_block_sum(sum);
-  if (threadIdx.x == 0) {
-    y[blockIdx.x] = Scalar(p == 1   ? sum
-                           : p == 2 ? cg_sqrt(sum)
-                                    : cg_pow(sum, Accumulator(1) / Accumulator(p)));
-  }
+  if (threadIdx.x == 0) y[blockIdx.x] = Scalar(lp_root(sum, p));
 }

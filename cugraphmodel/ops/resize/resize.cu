@@ -21,9 +21,7 @@ CG_DEV ACCUMULATE filter_cubic(ACCUMULATE t, ACCUMULATE a) {
 // Integers round to nearest even and saturate.
 template <class T>
 CG_DEV T rounded(ACCUMULATE x) {
-  if constexpr (CgSame<T, half>::value) {
-    return cg_cast<T>(x);
-  } else if constexpr (CgLimits<T>::is_float) {
+  if constexpr (CgLimits<typename Acc<T>::type>::is_float) {
     return cg_cast<T>(x);
   } else {
     return cg_cast<T>(cg_round(x));
