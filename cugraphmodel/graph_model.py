@@ -7,7 +7,7 @@ import operator
 import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -188,6 +188,9 @@ class CudaGraphModel:
             f"<table><tr><th></th><th>name</th><th>dtype</th><th>shape</th></tr>{body}</table>"
         )
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self.name} owns memory and cannot be copied; capture another graph.")
+
     def _open(self) -> Executable:
         executable = self._executable
         if executable is None:
@@ -199,7 +202,7 @@ class CudaGraphModel:
             executable = self._open()
             arrays = ordered_inputs(inputs, self.input_names)
             for array, expected in zip(arrays, self.plan.inputs, strict=True):
-                check_dtype(array, expected.name, expected.dtype)
+                check_dtype(array, f"input {expected.name!r}", expected.dtype)
                 _check_shape(array, expected)
             for view, array in zip(executable.inputs, _apart(arrays, executable), strict=True):
                 view[...] = array.reshape(view.shape)
@@ -262,20 +265,29 @@ def ordered_inputs(inputs: Inputs, names: Sequence[str]) -> list[Any]:
     return list(inputs)
 
 
-def check_dtype(array: object, name: str, dtype: np.dtype) -> None:
-    """Raise a :class:`DtypeError` unless this is a NumPy array or scalar of exactly that dtype."""
+def check_dtype(array: object, what: str, dtype: np.dtype) -> None:
+    """Raise a :class:`DtypeError` unless this is a NumPy array or scalar of exactly that dtype.
+
+    A masked array is refused: what lies under its mask means nothing.
+
+    Args:
+        array: what the caller passed.
+        what: what it is for, as messages call it: ``"input 'x'"``.
+        dtype: what it must be.
+    """
     numpy_name = "bool_" if dtype == np.bool_ else dtype.name
     if not isinstance(array, (np.ndarray, np.generic)):
         hint = f"convert it with np.asarray(x, np.{numpy_name})."
         if hasattr(array, "__cuda_array_interface__"):
             hint = "it lies on a GPU: copy it with cupy.asnumpy(x) or x.cpu().numpy()."
         raise DtypeError(
-            f"input {name!r} is a {type(array).__name__}, expected a NumPy array of {dtype.name}; "
-            f"{hint}"
+            f"{what} is a {type(array).__name__}, expected a NumPy array of {dtype.name}; {hint}"
         )
+    if isinstance(array, np.ma.MaskedArray):
+        raise DtypeError(f"{what} is a masked array; fill it with x.filled(value).")
     if array.dtype != dtype:
         raise DtypeError(
-            f"input {name!r} has dtype {array.dtype.name} ({array.dtype.str!r}), expected "
+            f"{what} has dtype {array.dtype.name} ({array.dtype.str!r}), expected "
             f"{dtype.name} ({dtype.str!r}); convert it with x.astype(np.{numpy_name})."
         )
 

@@ -72,14 +72,14 @@ class Parameters:
         self._arrays[name] = array
         self._memo.clear()
 
-    def derive(self, key: str, compute: Callable[[], Array]) -> Array:
-        """``compute()``, remembered under ``key`` if it is small."""
-        found = self._memo.get(key)
-        if found is None:
-            found = compute()
-            if found.nbytes <= MEMO_BYTES:
-                self._memo[key] = found
-        return found
+    def recall(self, key: str) -> Array | None:
+        """What was remembered under ``key``, if anything."""
+        return self._memo.get(key)
+
+    def remember(self, key: str, array: Array) -> None:
+        """Keep a derived value until a parameter changes, if it is small."""
+        if array.nbytes <= MEMO_BYTES:
+            self._memo[key] = array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.errors import ArgumentError, DtypeError, ParameterError
+from cugraphmodel.errors import ArgumentError, ParameterError
 from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device, Executable, Progress
 from cugraphmodel.front.bind import bind_constants, bind_inputs, resolve_outputs
@@ -175,7 +175,7 @@ class LoadedModel:
             arrays = ordered_inputs(inputs, [info.name for info in self.inputs])
             eager = self._eager_form(self._shapes_of(arrays), outputs)
             for view, array in zip(eager.executable.inputs, arrays, strict=True):
-                view[...] = array
+                view[...] = array.reshape(view.shape)
             eager.executable.replay()
             return [view.copy() for view in eager.executable.outputs]
 
@@ -235,6 +235,9 @@ class LoadedModel:
             f"{len(self.params)} parameters ({num_bytes:,} bytes)<table>{body}</table>"
         )
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self.name} is bound to a device and cannot be copied; load it again.")
+
     def _prepare(self, plan: Plan, *, capture: bool, progress: Progress | None) -> Executable:
         return self._device.prepare(
             plan, self._store, self._parameters, capture=capture, progress=progress
@@ -260,8 +263,12 @@ class LoadedModel:
         """Concrete input shapes for ``forward``, from the arrays."""
         for info, array in zip(self.inputs, arrays, strict=True):
             if info.dtype is not None:
-                check_dtype(array, info.name, info.dtype)
-        given = {i.name: array.shape for i, array in zip(self.inputs, arrays, strict=True)}
+                check_dtype(array, f"input {info.name!r}", info.dtype)
+        given = {
+            info.name: array.shape
+            for info, array in zip(self.inputs, arrays, strict=True)
+            if info.dtype is not None and array.shape != (info.size,)  # flat, as run takes it
+        }
         return bind_inputs(self.inputs, None, {}, given)
 
     def _eager_form(
@@ -289,9 +296,7 @@ class LoadedModel:
         if name not in self._parameters:
             raise ParameterError(f"{self.name} has no parameter {name!r}.", name=name)
         old = self._parameters[name]
-        if not isinstance(array, np.ndarray) or array.dtype != old.dtype:
-            found = array.dtype.name if isinstance(array, np.ndarray) else type(array).__name__
-            raise DtypeError(f"parameter {name!r} is {old.dtype.name}, got {found}.")
+        check_dtype(array, f"parameter {name!r}", old.dtype)
         if array.shape != old.shape:
             raise ParameterError(
                 f"parameter {name!r} has shape {old.shape}, got {array.shape}.", name=name

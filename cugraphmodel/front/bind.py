@@ -34,7 +34,10 @@ def bind_inputs(
         ShapeError: two sizes for one dimension, a size nothing takes, or dimensions that stay
             open; all of the latter are listed.
         ArgumentError: a name that no input or dimension has.
+        TypeError: ``dims`` or ``input_shapes`` is no dict.
     """
+    _check_dict("dims", dims)
+    _check_dict("input_shapes", input_shapes)
     shapes: dict[str, _OpenShape] = {}
     for info in inputs:
         if info.shape is None and info.dtype is not None and info.name not in input_shapes:
@@ -69,6 +72,11 @@ def bind_inputs(
     }
 
 
+def _check_dict(what: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} takes a dict, not {type(given).__name__}.")
+
+
 def _check_names(
     inputs: Sequence[TensorInfo],
     dims: Mapping[str, int],
@@ -89,8 +97,9 @@ def _size(what: str, size: object, least: int = 0) -> int:
         number = operator.index(size)  # type: ignore[arg-type]
     except TypeError:
         number = -1
-    if isinstance(size, bool) or number < least:
-        raise ShapeError(f"{what} is {size!r}; a size is a whole number, at least {least}.")
+    if isinstance(size, bool) or not least <= number < 2**63:
+        shown = "over 2**63" if number >= 2**63 else repr(size)
+        raise ShapeError(f"{what} is {shown}; a size is a whole number, at least {least}.")
     return number
 
 
@@ -99,14 +108,18 @@ def _given_shape(
 ) -> _OpenShape:
     """The shape of one input from ``input_shapes``; its named dimensions are added to ``sizes``."""
     label = f"input_shapes[{info.name!r}]"
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, (str, bytes)):
+        raise ShapeError(f"{label} is {given!r}; a shape is a list or tuple of sizes.")
     shape = tuple(_size(f"{label}[{axis}]", size) for axis, size in enumerate(given))
     if info.shape is None:
         return list(shape)
     if len(shape) != len(info.shape):
-        raise ShapeError(f"{label} is {shape}, but the file says {info}.")
+        raise ShapeError(f"input {info.name!r} cannot have shape {shape}: the file says {info}.")
     for size, declared in zip(shape, info.shape, strict=True):
         if isinstance(declared, int) and declared != size:
-            raise ShapeError(f"{label} is {shape}, but the file says {info}.")
+            raise ShapeError(
+                f"input {info.name!r} cannot have shape {shape}: the file says {info}."
+            )
         if isinstance(declared, str):
             if sizes.setdefault(declared, size) != size:
                 raise ShapeError(
@@ -148,12 +161,15 @@ def _fill_batch(shapes: dict[str, _OpenShape], batch_size: int | None) -> None:
 def bind_constants(inputs: Sequence[TensorInfo], given: Mapping[str, object]) -> dict[str, Array]:
     """The values of ``constant_inputs``, checked against what the file declares.
 
-    Python numbers and lists are taken where the input's dtype holds them exactly.
+    Python numbers and lists are taken where the input's dtype holds them: integers exactly,
+    fractions rounded.
 
     Raises:
         ArgumentError: a name that no input has.
         DtypeError, ShapeError: a value that does not fit its input.
+        TypeError: not a dict.
     """
+    _check_dict("constant_inputs", given)
     infos = {info.name: info for info in inputs}
     unknown = [name for name in given if name not in infos]
     if unknown:
@@ -163,12 +179,16 @@ def bind_constants(inputs: Sequence[TensorInfo], given: Mapping[str, object]) ->
 
 def _constant(info: TensorInfo, value: object) -> Array:
     label = f"constant_inputs[{info.name!r}]"
-    array = np.array(value)
+    if info.dtype is None:
+        raise DtypeError(f"{label}: the type of input {info} is not supported.")
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError(f"{label} is a masked array; fill it with x.filled(value).")
+    try:
+        array = np.array(value)
+    except ValueError as error:  # lists of unequal length
+        raise ShapeError(f"{label} is no array: {error}") from None
     if not isinstance(value, (np.ndarray, np.generic)) and array.dtype.kind in "biuf":
-        with np.errstate(all="ignore"):
-            cast = array.astype(info.dtype)
-        if np.array_equal(cast, array) or (cast.dtype.kind == "f" and array.dtype.kind == "f"):
-            array = cast
+        array = _held(array, info.dtype)
     if array.dtype != info.dtype:
         raise DtypeError(f"{label} = {value!r} is {array.dtype.name}, expected {info}.")
     declared = array.shape if info.shape is None else info.shape
@@ -179,6 +199,17 @@ def _constant(info: TensorInfo, value: object) -> Array:
     if not fits:
         raise ShapeError(f"{label} has shape {array.shape}, expected {info}.")
     return array
+
+
+def _held(array: Array, dtype: np.dtype) -> Array:
+    """The array in another dtype if that holds its values, else as it is."""
+    with np.errstate(all="ignore"):
+        cast = array.astype(dtype)
+        if array.dtype.kind == "f" and cast.dtype.kind == "f":
+            fits = np.array_equal(np.isfinite(cast), np.isfinite(array))
+        else:
+            fits = cast.tolist() == array.tolist()  # Python compares numbers exactly
+    return cast if fits else array
 
 
 def resolve_outputs(source: SourceModel, wanted: Sequence[int | str] | None) -> tuple[str, ...]:
@@ -195,6 +226,10 @@ def resolve_outputs(source: SourceModel, wanted: Sequence[int | str] | None) -> 
         TypeError: an entry that is neither an integer nor a string, or not a sequence.
     """
     if wanted is None:
+        if not source.outputs:
+            raise ArgumentError(
+                f"{source.name} declares no outputs; ask for some with output_node_indices."
+            )
         return tuple(info.name for info in source.outputs)
     if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Sequence):
         raise TypeError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,15 +86,68 @@ def fold_node(
     keys = [constant.key if constant else None for constant in inputs]
     key = f"{node.op_type} {digest(node.domain, node.version, attributes, keys, output)}"
     names = frozenset[str]().union(*(constant.params for constant in inputs if constant))
-
-    def compute(parameters: Parameters) -> Array:
-        arrays = [constant.compute(parameters) if constant else None for constant in inputs]
-        return parameters.derive(key, lambda: _evaluate(node, arrays)[output])
-
+    recipe = _Recipe(key, node, tuple(inputs), output)
     if type_ is None:
-        array = compute(parameters)
+        array = recipe(parameters)
         type_ = TensorType(array.dtype, array.shape)
-    return Constant(key, type_, names, compute)
+    return Constant(key, type_, names, recipe)
+
+
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """How a constant comes from others: the ``compute`` of a folded node's output."""
+
+    key: str
+    node: Node
+    inputs: tuple[Constant | None, ...]
+    output: int
+
+    def __call__(self, parameters: Parameters) -> Array:
+        arrays: dict[str, Array] = {}
+        order = self._order(parameters, arrays)
+        last_reader = {
+            constant.key: position
+            for position, recipe in enumerate(order)
+            for constant in filter(None, recipe.inputs)
+        }
+        for position, recipe in enumerate(order):
+            inputs = [
+                None if constant is None else arrays.get(constant.key) for constant in recipe.inputs
+            ]
+            arrays[recipe.key] = _evaluate(recipe.node, inputs)[recipe.output]
+            parameters.remember(recipe.key, arrays[recipe.key])
+            for constant in filter(None, recipe.inputs):
+                if last_reader[constant.key] == position:
+                    arrays.pop(constant.key, None)
+        return arrays[self.key]
+
+    def _order(self, parameters: Parameters, arrays: dict[str, Array]) -> list[_Recipe]:
+        """The recipes to evaluate, each once, after those it needs; what is known goes to arrays.
+
+        A loop with a stack of its own: recipes may hang on one another by the thousand.
+        """
+        order: list[_Recipe] = []
+        seen: set[str] = set()
+        stack: list[tuple[_Recipe, bool]] = [(self, False)]
+        while stack:
+            recipe, is_ready = stack.pop()
+            if is_ready:
+                order.append(recipe)
+                continue
+            if recipe.key in seen:
+                continue
+            seen.add(recipe.key)
+            known = parameters.recall(recipe.key)
+            if known is not None:
+                arrays[recipe.key] = known
+                continue
+            stack.append((recipe, True))
+            for constant in filter(None, recipe.inputs):
+                if isinstance(constant.compute, _Recipe):
+                    stack.append((constant.compute, False))
+                else:
+                    arrays[constant.key] = constant.compute(parameters)
+        return order
 
 
 def _evaluate(node: Node, inputs: Sequence[Array | None]) -> list[Array]:

@@ -59,12 +59,12 @@ def _parse(source: ModelSource) -> tuple[Any, str]:
             f"load takes a path, bytes or an onnx.ModelProto, not {type(source).__name__}."
         )
     path = Path(source)
-    name = repr(path.name)
+    name = repr(path.name or str(path))
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise FileNotFoundError(f"There is no model file {str(path)!r}.") from error
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise ModelLoadError(f"{name} cannot be read: {error}") from error
     model = _decode(data, name)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,14 @@ class TensorInfo:
     dtype: np.dtype | None
     shape: tuple[int | str | None, ...] | None
     type_name: str = ""
+
+    @property
+    def size(self) -> int | None:
+        """Number of elements; None if the file leaves it open."""
+        if self.shape is None:
+            return None
+        sizes = [size for size in self.shape if isinstance(size, int)]
+        return math.prod(sizes) if len(sizes) == len(self.shape) else None
 
     def __str__(self) -> str:
         dtype = self.type_name if self.dtype is None else self.dtype.name

@@ -24,6 +24,9 @@ __all__ = ["Traced", "trace"]
 
 Array = npt.NDArray[Any]
 MAX_TENSOR_BYTES = 2**40
+MAX_RANK = 64  # of a NumPy array
+MAX_GROWN_BYTES = 2**28
+"""A constant larger than this and than all it is made from is computed in every run, not folded."""
 _KERNEL_DTYPES = frozenset(entry.numpy for entry in DTYPES)
 
 
@@ -62,11 +65,11 @@ def trace(
     tracer = _Tracer(source, parameters, constant_inputs)
     for info in source.inputs:
         if info.name not in constant_inputs:
-            if info.dtype is None:
+            shape = input_shapes[info.name]
+            if info.dtype is None or len(shape) > MAX_RANK:
                 tracer.problems.append(f"input {info}: this type is not supported")
                 tracer.unknown.add(info.name)
             else:
-                shape = input_shapes[info.name]
                 tracer.values[info.name] = Value(info.dtype, shape, info.name)
     nodes = [kept for node in _needed(source, outputs) if (kept := tracer.visit(node)) is not None]
     if tracer.problems:
@@ -118,6 +121,15 @@ class _Tracer:
 
     def visit(self, node: Node) -> Node | None:
         """The node ready to run, or None if its outputs are constants or it cannot run."""
+        try:
+            return self._visited(node)
+        except (Unsupported, ModelLoadError) as error:
+            self._refuse(node, str(error))
+        except Exception as error:  # a damaged node can break a shape rule anywhere
+            self._refuse(node, f"its attributes and inputs do not fit together ({error!r}).")
+        return None
+
+    def _visited(self, node: Node) -> Node | None:
         if self._fold_known(node):
             return None
         spec = find(node.domain, node.op_type, node.version)
@@ -129,16 +141,18 @@ class _Tracer:
         if spec is None and not folds:
             self._refuse(node, _no_kernel(node))
             return None
-        try:
-            bound, types = self._infer(node, spec) if spec else (node, None)
-            if not folds and types is not None:
-                return self._typed(bound, types)
-            self._fold(node, types)
-        except (Unsupported, ModelLoadError) as error:
-            self._refuse(node, str(error))
-        except Exception as error:  # a damaged node can break a shape rule anywhere
-            self._refuse(node, f"its attributes and inputs do not fit together ({error!r}).")
+        bound, types = self._infer(node, spec) if spec else (node, None)
+        if types is not None and not (folds and self._is_worth_keeping(node, types)):
+            return self._typed(bound, types)
+        self._fold(node, types)
         return None
+
+    def _is_worth_keeping(self, node: Node, types: Sequence[TensorType]) -> bool:
+        num_bytes = sum(type_.num_bytes for type_ in types)
+        made_from = sum(
+            self.constants[name].type.num_bytes for name in dict.fromkeys(node.inputs) if name
+        )
+        return num_bytes <= max(made_from, MAX_GROWN_BYTES)
 
     def _infer(self, node: Node, spec: OpSpec) -> tuple[Node, Sequence[TensorType]]:
         bound = replace(node, host_values=self._host_values(node, spec))
@@ -154,6 +168,8 @@ class _Tracer:
         if extra:
             raise Unsupported(f"outputs {extra} are not supported.")
         for name, type_ in zip(node.outputs, types, strict=False):
+            if len(type_.shape) > MAX_RANK:
+                raise Unsupported(f"its output {name!r} would have {len(type_.shape)} dimensions.")
             if type_.num_bytes > MAX_TENSOR_BYTES:
                 raise Unsupported(f"its output {name!r} would be {type_}, over 1 TiB.")
             if name:
@@ -204,8 +220,8 @@ class _Tracer:
             if constant is None:
                 raise Unsupported(
                     f"input {position} ({name!r}) decides shapes and must be known at capture, "
-                    "but is computed from the data of a run. If it hangs on an input, fix that "
-                    "input with constant_inputs."
+                    "but is computed in the run. If it hangs on an input, fix that input with "
+                    "constant_inputs."
                 )
             self.shape_parameters |= constant.params
             found[position] = constant.compute(self.parameters)

@@ -7,7 +7,7 @@ import pytest
 
 import cugraphmodel
 from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
-from tests.api.builders import affine, affine_steps, convolution, normal, two_inputs
+from tests.api.builders import affine, affine_steps, build, convolution, normal, two_inputs
 
 
 def test_open_dimensions_come_from_the_arrays(device: str) -> None:
@@ -61,3 +61,13 @@ def test_wrong_inputs_are_refused_as_by_run(device: str) -> None:
     with pytest.raises(PositionError):
         model.forward([left, left, spare], [7])
     assert model.forward([left, left, spare])[0].shape == (2, 3)
+
+
+def test_forward_takes_one_dimension_of_the_same_count_where_no_size_is_open(device: str) -> None:
+    model = build("(float[2,3] x, float s) => (float[2,3] y)", "y = Mul(x, s)")
+    loaded = cugraphmodel.load(model, device=device)
+    x = normal(1, 6)
+    for scale in (np.float32(2), np.array([2], np.float32)):
+        np.testing.assert_array_equal(loaded.forward([x, scale])[0], x.reshape(2, 3) * 2)
+    with pytest.raises(ShapeError, match=r"'x' cannot have shape \(5,\)"):
+        loaded.forward([x[:5], np.float32(2)])

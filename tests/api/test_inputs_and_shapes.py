@@ -92,6 +92,10 @@ def test_two_names_for_the_batch_are_an_error_that_lists_them() -> None:
         ({"input_shapes": {"z": (2, 4)}}, "input_shapes names ['z']"),
         ({"input_shapes": {"x": (2, 5)}}, "(2, 5)"),
         ({"input_shapes": {"x": (2,)}}, "(2,)"),
+        ({"input_shapes": {"x": 2}}, "input_shapes['x'] is 2"),
+        ({"input_shapes": {"x": "24"}}, "input_shapes['x'] is '24'"),
+        ({"dims": {"N": 10**5000}}, "over 2**63"),
+        ({"constant_inputs": {"x": [[1, 2, 3, 4], [5]]}}, "constant_inputs['x'] is no array"),
         ({"input_shapes": {"x": (2, 4)}, "dims": {"N": 3}}, "'N'"),
         ({"constant_inputs": {"z": np.zeros(1, np.float32)}}, "'z'"),
         ({"precision": "fp4"}, "'fp4'"),
@@ -126,6 +130,48 @@ def test_a_constant_input_of_another_dtype_is_refused() -> None:
     model = build("(float[2] x, float s) => (float[2] y)", "y = Mul(x, s)")
     with pytest.raises(DtypeError, match=r"'s'.*float64.*float32"):
         cugraphmodel.load(model, device="cpu").capture_graph(constant_inputs={"s": np.array(2.0)})
+
+
+@pytest.mark.parametrize("argument", ["dims", "input_shapes", "constant_inputs"])
+@pytest.mark.parametrize("given", [5, "N", ["N"], [("N", 2)]])
+def test_what_is_no_dict_is_a_type_error(argument: str, given: Any) -> None:
+    with pytest.raises(TypeError, match=f"{argument} takes a dict"):
+        cugraphmodel.load(relu(), device="cpu").capture_graph(**{argument: given})
+
+
+@pytest.mark.parametrize(
+    ("onnx_type", "value", "is_held"),
+    [
+        ("float", 2, True),
+        ("float", 0.1, True),
+        ("float", float("nan"), True),
+        ("float", float("-inf"), True),
+        ("float", 1e300, False),
+        ("float", 2**24 + 1, False),
+        ("float", 2**53 + 1, False),
+        ("double", 2**53 + 1, False),
+        ("int64", 2.0, True),
+        ("int64", 2.5, False),
+        ("int64", float("nan"), False),
+        ("int64", 2**63, False),
+        ("int64", 1e19, False),
+        ("int32", 2**31, False),
+        ("uint8", -1, False),
+        ("float", np.ma.masked_array(np.float32(2), mask=True), False),
+    ],
+)
+def test_python_numbers_are_constants_where_the_dtype_holds_them(
+    onnx_type: str, value: Any, is_held: bool
+) -> None:
+    model = build(f"(float[N,4] x, {onnx_type} s) => ({onnx_type} y)", "y = Identity(s)")
+    loaded = cugraphmodel.load(model, device="cpu")
+    if is_held:
+        with loaded.capture_graph(constant_inputs={"s": value}) as graph:
+            got = graph.run([np.zeros((1, 4), np.float32)])[0]
+        np.testing.assert_array_equal(got, np.array(value, got.dtype))
+    else:
+        with pytest.raises(DtypeError, match=r"constant_inputs\['s'\]"):
+            loaded.capture_graph(constant_inputs={"s": value})
 
 
 @pytest.mark.parametrize("wanted", [(0,), (0, -1), ("y",)])

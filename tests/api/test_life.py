@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
+import pickle
 import weakref
 from typing import Any
 
@@ -142,6 +144,15 @@ def test_closing_one_graph_leaves_the_weights_of_the_other(device: str) -> None:
     second.close()
     with model.capture_graph(2) as third:
         np.testing.assert_array_equal(third.run([X])[0], right)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_models_and_graphs_are_not_copied(copied: Any, device: str) -> None:
+    model = cugraphmodel.load(affine(), device=device)
+    with model.capture_graph(2) as graph:
+        for original in (model, graph):
+            with pytest.raises(TypeError, match="cannot be copied"):
+                copied(original)
 
 
 def test_our_errors_are_caught_as_one(device: str) -> None:

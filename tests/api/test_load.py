@@ -52,6 +52,13 @@ def test_a_folder_is_no_model(tmp_path: Path) -> None:
         cugraphmodel.load(tmp_path, device="cpu")
 
 
+@pytest.mark.parametrize("path", ["a\0b", "/", ""])
+def test_a_path_that_no_file_can_have_is_named(path: str) -> None:
+    with pytest.raises(ModelLoadError) as caught:
+        cugraphmodel.load(path, device="cpu")
+    assert f"{path or '.'!r} cannot be read" in str(caught.value)
+
+
 @pytest.mark.parametrize("source", [None, 7, [b""]])
 def test_other_things_are_type_errors(source: object) -> None:
     with pytest.raises(TypeError, match=r"path, bytes or an onnx\.ModelProto"):

@@ -153,6 +153,8 @@ def test_forward_does_not_hold_on_to_a_parameter_that_decides_shapes(device: str
         ("b", np.zeros((1, 3), np.float32), ParameterError, ["(3,)", "(1, 3)"]),
         ("b", np.zeros(3), DtypeError, ["float32", "float64"]),
         ("b", [0.0, 0.0, 0.0], TypeError, ["float32", "list"]),
+        ("b", np.zeros(3, ">f4"), TypeError, ["'>f4'", "'<f4'"]),
+        ("b", np.ma.masked_array(np.zeros(3, np.float32), mask=True), DtypeError, ["masked"]),
     ],
 )
 def test_a_wrong_parameter_is_refused_and_changes_nothing(

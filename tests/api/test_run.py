@@ -145,6 +145,7 @@ class OnGpu:
         ([X.astype(np.int32)], DtypeError, ["int32", "float32"]),
         ([X.astype(">f4")], DtypeError, ["'>f4'", "'<f4'", "astype"]),
         ([X.astype(object)], DtypeError, ["object", "float32"]),
+        ([np.ma.masked_array(X, mask=X > 0)], DtypeError, ["'x'", "masked", "filled"]),
         ([X[:1]], ShapeError, ["'x'", "(1, 4)", "(2, 4)"]),
         ([X.T.copy()], ShapeError, ["(4, 2)", "(2, 4)"]),
         ([X[None]], ShapeError, ["(1, 2, 4)", "(2, 4)"]),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.arena import ALIGNMENT, align
-from cugraphmodel.errors import ParameterError
+from cugraphmodel.errors import DeviceMemoryError, ParameterError
 from cugraphmodel.ir import Constant, Parameters
 
 __all__ = ["HostWeightStore", "Resident", "allocate", "available_bytes", "view"]
@@ -21,8 +21,21 @@ Array = npt.NDArray[Any]
 
 
 def allocate(num_bytes: int) -> Array:
-    """Bytes aligned like those of ``cudaMalloc``. Memory that is never written takes no room."""
-    raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
+    """Bytes aligned like those of ``cudaMalloc``. Memory that is never written takes no room.
+
+    Raises:
+        DeviceMemoryError: the system refuses them, because of a limit of this process, say.
+    """
+    try:
+        raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
+    except MemoryError as error:
+        have = available_bytes()
+        raise DeviceMemoryError(
+            f"The system refuses {num_bytes / 2**20:,.0f} MiB of memory ({have / 2**20:,.0f} MiB "
+            "are free). Is there a limit on this process (ulimit -v)?",
+            need_bytes=num_bytes,
+            have_bytes=have,
+        ) from error
     return raw[-raw.ctypes.data % ALIGNMENT :][:num_bytes]
 
 
