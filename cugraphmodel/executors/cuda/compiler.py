@@ -16,7 +16,7 @@ from cugraphmodel.kernels.cache import cached
 from cugraphmodel.kernels.source import DEVICE_HEADER, Source, device_header, load_source
 from cugraphmodel.ops.launch import Launch
 
-__all__ = ["compile_cubin", "load_kernels", "nvrtc_options"]
+__all__ = ["compile_cubin", "compile_with_log", "load_kernels", "nvrtc_options"]
 
 
 def nvrtc_options(architecture: str, macros: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -39,6 +39,11 @@ def compile_cubin(source: Source, options: tuple[str, ...]) -> bytes:
     Raises:
         KernelCompileError: it does not compile.
     """
+    return compile_with_log(source, options)[0]
+
+
+def compile_with_log(source: Source, options: tuple[str, ...]) -> tuple[bytes, str]:
+    """As :func:`compile_cubin`, with what the compiler had to say besides."""
     from cupy.cuda import nvrtc
 
     program = nvrtc.createProgram(
@@ -47,8 +52,9 @@ def compile_cubin(source: Source, options: tuple[str, ...]) -> bytes:
     try:
         nvrtc.compileProgram(program, options)
         cubin: bytes = nvrtc.getCUBIN(program)
-    except nvrtc.NVRTCError as error:
         log: str = nvrtc.getProgramLog(program)
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program)
         raise KernelCompileError(
             f"{source.name} does not compile ({error}) with {' '.join(options)}:\n{log}",
             source=_numbered(source.text),
@@ -57,7 +63,7 @@ def compile_cubin(source: Source, options: tuple[str, ...]) -> bytes:
         ) from error
     finally:
         nvrtc.destroyProgram(program)
-    return cubin
+    return cubin, log
 
 
 def load_kernels(

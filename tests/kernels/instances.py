@@ -1,0 +1,89 @@
+"""Which kernels the library compiles: every source with every set of macros that some launch uses.
+
+Found by planning, so that it needs no device: the cases of all operators, the demo, the kernels of
+the CUDA executor itself, and the test models.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from cugraphmodel import demo
+from cugraphmodel.executors.cuda.staging import COPY_KERNEL
+from cugraphmodel.front.bind import bind_inputs, resolve_outputs
+from cugraphmodel.front.reader import read_model
+from cugraphmodel.front.source import SourceModel
+from cugraphmodel.front.trace import trace
+from cugraphmodel.ir import Parameters
+from cugraphmodel.ops.launch import Launch
+from cugraphmodel.passes import run_passes
+from cugraphmodel.plan import build_plan
+from tests.kernels.resources import Instance
+from tests.models.files import model_path
+from tests.models.references import CASES as MODEL_CASES
+from tests.ops import harness
+from tests.ops.test_cases import CASES
+
+__all__ = ["Use", "common_uses", "model_uses"]
+
+Shapes = dict[str, tuple[int, ...]]
+DEMO_BATCH_SIZES = (1, 4, 32)
+
+
+@dataclass(frozen=True, order=True)
+class Use:
+    """A kernel as some launch asks for it."""
+
+    instance: Instance
+    entry: str
+    num_threads: int
+    dynamic_shared_bytes: int
+
+
+@functools.cache
+def common_uses() -> frozenset[Use]:
+    """All that needs no file but the repository's own: operator cases, demo, executor."""
+    launches = [COPY_KERNEL]
+    for case in CASES:
+        launches += (step.launch for step in build_plan(harness.graph_of(case)).steps)
+    demo_model = read_model(Path(demo.__file__).parent / "digits.onnx")
+    for batch_size in DEMO_BATCH_SIZES:
+        shapes = bind_inputs(demo_model.inputs, batch_size, {}, {})
+        launches += _planned(demo_model, shapes)
+    return _uses(launches)
+
+
+def model_uses(model: str) -> frozenset[Use]:
+    """What a test model launches in its test cases, fused and node by node.
+
+    Raises:
+        RuntimeError: the model's file is not there and cannot be brought.
+    """
+    source = read_model(model_path(model))
+    launches: list[Launch] = []
+    for inputs in MODEL_CASES[model].values():
+        given = {name: tuple(spec["shape"]) for name, spec in inputs.items()}
+        launches += _planned(source, bind_inputs(source.inputs, None, {}, given))
+    return _uses(launches)
+
+
+def _planned(source: SourceModel, shapes: Shapes) -> Iterator[Launch]:
+    outputs = resolve_outputs(source, None)
+    graph = trace(source, Parameters(source.parameters), shapes, outputs, {}).graph
+    for planned in (build_plan(graph, reuse_memory=False), build_plan(run_passes(graph))):
+        yield from (step.launch for step in planned.steps)
+
+
+def _uses(launches: Iterable[Launch]) -> frozenset[Use]:
+    return frozenset(
+        Use(
+            Instance(launch.source, launch.macros),
+            launch.entry,
+            launch.block[0] * launch.block[1] * launch.block[2],
+            launch.shared_bytes,
+        )
+        for launch in launches
+    )
