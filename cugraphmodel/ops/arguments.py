@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, Value
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 
 __all__ = [
     "ANY",
@@ -42,7 +42,7 @@ def required(values: Sequence[Value | None], position: int = 0) -> Value:
     """
     value = optional(values, position)
     if value is None:
-        raise reject(f"Input or output {position} is left out, but the operator needs it.")
+        raise Unsupported(f"Input or output {position} is left out, but the operator needs it.")
     return value
 
 
@@ -60,7 +60,7 @@ def check_dtype(value: Value, dtypes: Iterable[np.dtype]) -> None:
     taken = tuple(dtypes)
     if value.dtype not in taken:
         names = ", ".join(dtype.name for dtype in taken)
-        raise reject(f"Input {value.name!r} is {value.dtype.name}; the kernels take {names}.")
+        raise Unsupported(f"Input {value.name!r} is {value.dtype.name}; the kernels take {names}.")
 
 
 def operands_of_one_dtype(
@@ -102,7 +102,7 @@ def normalize_axis(axis: int, rank: int) -> int:
         Unsupported: ``axis`` is not in ``[-rank, rank)``.
     """
     if not -rank <= axis < rank:
-        raise reject(f"Axis {axis} is outside a tensor of rank {rank}.")
+        raise Unsupported(f"Axis {axis} is outside a tensor of rank {rank}.")
     return axis % rank
 
 
@@ -114,5 +114,5 @@ def normalize_axes(axes: Sequence[int], rank: int) -> list[int]:
     """
     normalized = [normalize_axis(axis, rank) for axis in axes]
     if len(set(normalized)) != len(normalized):
-        raise reject(f"Axes {list(axes)} name a dimension twice.")
+        raise Unsupported(f"Axes {list(axes)} name a dimension twice.")
     return normalized

@@ -12,19 +12,15 @@ from dataclasses import dataclass
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.launch import Launch
 
-__all__ = ["OpSpec", "Unsupported", "find", "register", "registered", "reject"]
+__all__ = ["OpSpec", "Unsupported", "find", "register", "registered"]
 
 
 class Unsupported(Exception):
-    """Raised by a shape rule or a lowering: this node cannot run, and why.
+    """Raised by a shape rule or a lowering: this node cannot run.
 
-    The caller collects these and reports all nodes at once.
+    Its text says why in a full sentence, without the node's name; the caller collects these and
+    reports all nodes at once.
     """
-
-
-def reject(reason: str) -> Unsupported:
-    """An :class:`Unsupported` whose text is a full sentence without the node's name."""
-    return Unsupported(reason)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["broadcast_shapes", "broadcast_strides", "contiguous_strides", "merge_axes"]
 
@@ -32,7 +32,7 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]], what: str = "shapes") ->
         wide = {size for size in sizes if size != 1}
         if len(wide) > 1:
             listed = " and ".join(str(list(shape)) for shape in shapes)
-            raise reject(f"The {what} {listed} do not broadcast to one another.")
+            raise Unsupported(f"The {what} {listed} do not broadcast to one another.")
         result.append(wide.pop() if wide else 1)
     return tuple(result)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
 from cugraphmodel.ops.launch import Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -20,23 +20,25 @@ def _infer_reshape(node: Node, inputs: Inputs) -> list[TensorType]:
     data = required(inputs)
     wanted = ints_of(node, "shape", 1)
     if wanted is None:
-        raise reject("The new shape is left out.")
+        raise Unsupported("The new shape is left out.")
     shape = list(wanted)
     if not node.attributes.get("allowzero", 0):
         for position, size in enumerate(shape):
             if size == 0 and position >= len(data.shape):
-                raise reject(f"Shape {wanted} copies dimension {position} of {data}: none there.")
+                raise Unsupported(
+                    f"Shape {wanted} copies dimension {position} of {data}: none there."
+                )
             if size == 0:
                 shape[position] = data.shape[position]
     if shape.count(-1) > 1 or any(size < -1 for size in shape):
-        raise reject(f"Shape {wanted} is not a shape.")
+        raise Unsupported(f"Shape {wanted} is not a shape.")
     if -1 in shape:
         known = math.prod(size for size in shape if size != -1)
         if known == 0 or data.size % known:
-            raise reject(f"{data} cannot be reshaped to {wanted}.")
+            raise Unsupported(f"{data} cannot be reshaped to {wanted}.")
         shape[shape.index(-1)] = data.size // known
     if math.prod(shape) != data.size:
-        raise reject(f"{data} cannot be reshaped to {wanted}.")
+        raise Unsupported(f"{data} cannot be reshaped to {wanted}.")
     return [TensorType(data.dtype, tuple(shape))]
 
 
@@ -46,7 +48,7 @@ def _infer_flatten(node: Node, inputs: Inputs) -> list[TensorType]:
     axis = int(node.attributes.get("axis", 1))
     rank = len(data.shape)
     if not -rank <= axis <= rank:
-        raise reject(f"Axis {axis} is outside a tensor of rank {rank}.")
+        raise Unsupported(f"Axis {axis} is outside a tensor of rank {rank}.")
     axis += rank if axis < 0 else 0
     rows, columns = math.prod(data.shape[:axis]), math.prod(data.shape[axis:])
     return [TensorType(data.dtype, (rows, columns))]
@@ -61,7 +63,7 @@ def _infer_squeeze(node: Node, inputs: Inputs) -> list[TensorType]:
     else:
         axes = normalize_axes(named, len(data.shape))
     if any(data.shape[axis] != 1 for axis in axes):
-        raise reject(f"Axes {named} of {data} are not all of size 1.")
+        raise Unsupported(f"Axes {named} of {data} are not all of size 1.")
     shape = tuple(size for axis, size in enumerate(data.shape) if axis not in axes)
     return [TensorType(data.dtype, shape)]
 
@@ -71,7 +73,7 @@ def _infer_unsqueeze(node: Node, inputs: Inputs) -> list[TensorType]:
     data = required(inputs)
     named = ints_of(node, "axes", 1)
     if named is None:
-        raise reject("The axes are left out.")
+        raise Unsupported("The axes are left out.")
     rank = len(data.shape) + len(named)
     axes = normalize_axes(named, rank)
     sizes = iter(data.shape)
@@ -88,9 +90,11 @@ def _infer_dropout(node: Node, inputs: Inputs) -> list[TensorType]:
     """Dropout at inference: the input itself."""
     data = required(inputs)
     if 2 in node.host_values and node.host_values[2].any():
-        raise reject("Dropout in training mode is random; set training_mode to false.")
+        raise Unsupported("Dropout in training mode is random; set training_mode to false.")
     if any(node.outputs[1:]):
-        raise reject("The mask output of Dropout is not available; at inference it is all true.")
+        raise Unsupported(
+            "The mask output of Dropout is not available; at inference it is all true."
+        )
     return [TensorType(data.dtype, data.shape)]
 
 

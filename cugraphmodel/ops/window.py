@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.ops.launch import ceil_div
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["MAX_SPATIAL_AXES", "Window", "axis_numbers", "checked_window", "output_window"]
 
@@ -120,7 +120,9 @@ def output_window(
             for axis in range(rank)
         )
     else:
-        raise reject(f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID.")
+        raise Unsupported(
+            f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID."
+        )
     begin, end = tuple(pads[:rank]), tuple(pads[rank:])
     return checked_window(Window(tuple(spatial), kernel, output, strides, dilations, begin, end))
 
@@ -129,12 +131,14 @@ def checked_window(window: Window) -> Window:
     """The window, if the kernels' 32-bit positions can express it."""
     rank = len(window.input)
     if not 1 <= rank <= MAX_SPATIAL_AXES:
-        raise reject(f"It has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
+        raise Unsupported(f"It has {rank} spatial axes; 1 to {MAX_SPATIAL_AXES} are supported.")
     extent = max(k * d for k, d in zip(window.kernel, window.dilations, strict=True))
     sizes = max(*window.input, *window.output) * max(window.strides)
     reach = extent + max(window.pads) + sizes
     if max(window.num_inputs, window.num_outputs, window.num_taps, reach) >= 2**30:
-        raise reject("One channel of it, or the reach of its window, is 2^30 or more elements.")
+        raise Unsupported(
+            "One channel of it, or the reach of its window, is 2^30 or more elements."
+        )
     return window
 
 
@@ -142,7 +146,7 @@ def axis_numbers(name: str, values: Sequence[int], count: int, least: int) -> tu
     """An attribute with one number (or two) an axis, none below ``least``."""
     numbers = tuple(int(value) for value in values)
     if len(numbers) != count or min(numbers, default=least) < least:
-        raise reject(f"{name}={list(numbers)} is not {count} numbers from {least} up.")
+        raise Unsupported(f"{name}={list(numbers)} is not {count} numbers from {least} up.")
     return numbers
 
 
@@ -152,7 +156,7 @@ def _num_windows(
     """Windows along one axis. In ceil mode, one that starts in the end padding is dropped."""
     room = size + pad + pad_end - extent
     if room < 0:
-        raise reject(
+        raise Unsupported(
             f"A window of {extent} does not fit into {size} positions padded by {pad} + {pad_end}."
         )
     if not ceil_mode:

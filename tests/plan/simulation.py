@@ -14,7 +14,7 @@ from cugraphmodel import plan as plan_module
 from cugraphmodel.arena import Slot
 from cugraphmodel.ir import Constant, Graph, Node, TensorType, Value
 from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, Workspace
-from cugraphmodel.ops.spec import OpSpec, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported
 from cugraphmodel.plan import Plan
 
 
@@ -51,7 +51,7 @@ def _lower_too_large(
 def _lower_rejected(
     _node: Node, _inputs: Sequence[Value | None], _outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    raise reject("It does not fit.")
+    raise Unsupported("It does not fit.")
 
 
 SPECS = {

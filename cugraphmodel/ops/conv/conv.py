@@ -17,7 +17,7 @@ from cugraphmodel.ops.matmul.product import (
     launch_product,
     vector_width,
 )
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
 
 MAX_DIRECT_FILTERS = 4
@@ -28,12 +28,12 @@ def conv_operands(node: Node, inputs: Sequence[Value | None]) -> tuple[Value, Va
     """Input, weights and bias, of one dtype that has kernels and of ranks that fit."""
     x, weights, bias = operands_of_one_dtype(inputs, FLOATS)
     if len(x.shape) < 3 or len(weights.shape) != len(x.shape):
-        raise reject(
+        raise Unsupported(
             f"An input of shape {x.shape} and weights of shape {weights.shape} do not fit."
         )
     kernel = weights.shape[2:]
     if tuple(node.attributes.get("kernel_shape", kernel)) != kernel:
-        raise reject(
+        raise Unsupported(
             f"kernel_shape={list(node.attributes['kernel_shape'])}, but the weights have {kernel}."
         )
     return x, weights, bias
@@ -45,11 +45,11 @@ def _infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
     window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
     groups = node.attributes.get("group", 1)
     if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
-        raise reject(
+        raise Unsupported(
             f"Weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
         )
     if bias is not None and bias.shape != weights.shape[:1]:
-        raise reject(f"A bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
+        raise Unsupported(f"A bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
     return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *window.output))]
 
 

@@ -9,7 +9,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
 from cugraphmodel.ops.conv.conv import conv_operands
 from cugraphmodel.ops.launch import Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, axis_numbers, checked_window
 
 
@@ -24,7 +24,9 @@ def _window(node: Node, x: Value, weights: Value) -> Window:
     pads = axis_numbers("pads", attributes.get("pads", 2 * zeros), 2 * rank, least=0)
     auto_pad = attributes.get("auto_pad", "NOTSET")
     if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER", ""):
-        raise reject(f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID.")
+        raise Unsupported(
+            f"auto_pad={auto_pad!r} is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID."
+        )
     # Outputs that anything at all reaches, before padding takes some away.
     reached = [
         strides[axis] * (spatial[axis] - 1) + more[axis] + (kernel[axis] - 1) * dilations[axis] + 1
@@ -44,7 +46,7 @@ def _window(node: Node, x: Value, weights: Value) -> Window:
             all_ - before - after for all_, before, after in zip(reached, begin, end, strict=True)
         )
     if min(output) < 0:
-        raise reject(f"Its padding is larger than its output of {reached}.")
+        raise Unsupported(f"Its padding is larger than its output of {reached}.")
     return checked_window(
         Window(spatial, kernel, output, strides, dilations, tuple(begin), tuple(zeros))
     )
@@ -56,12 +58,12 @@ def _infer_conv_transpose(node: Node, inputs: Sequence[Value | None]) -> Sequenc
     window = _window(node, x, weights)
     groups = node.attributes.get("group", 1)
     if groups < 1 or weights.shape[0] != x.shape[1] or weights.shape[0] % groups:
-        raise reject(
+        raise Unsupported(
             f"Weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
         )
     filters = weights.shape[1] * groups
     if bias is not None and bias.shape != (filters,):
-        raise reject(f"A bias of shape {bias.shape} does not fit {filters} filters.")
+        raise Unsupported(f"A bias of shape {bias.shape} does not fit {filters} filters.")
     return [TensorType(x.dtype, (x.shape[0], filters, *window.output))]
 
 

@@ -10,7 +10,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ANY, BOOL, FLOATS, INTEGERS, NUMBERS, check_dtype, required
 from cugraphmodel.ops.elementwise.elementwise import elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
@@ -46,7 +46,7 @@ def binary(
             expression(node, x.dtype)
         shape = broadcast_shapes([x.shape, y.shape])
         if unidirectional and shape != x.shape:
-            raise reject(f"The shape {list(y.shape)} does not broadcast to {list(x.shape)}.")
+            raise Unsupported(f"The shape {list(y.shape)} does not broadcast to {list(x.shape)}.")
         return [TensorType(result or x.dtype, shape)]
 
     def lower(
@@ -64,7 +64,7 @@ def _mod(node: Node, dtype: np.dtype) -> str:
     if node.attributes.get("fmod", 0):
         return "el_fmod(x0, x1)"
     if dtype.kind == "f" and node.version < 28:
-        raise reject(
+        raise Unsupported(
             f"Before opset 28, Mod with fmod=0 is for integers, not {dtype.name}; set fmod=1."
         )
     return "el_mod(x0, x1)"
@@ -73,7 +73,7 @@ def _mod(node: Node, dtype: np.dtype) -> str:
 def _bit_shift(node: Node, _dtype: np.dtype) -> str:
     direction = node.attributes.get("direction")
     if direction not in ("LEFT", "RIGHT"):
-        raise reject(f"direction={direction!r} means nothing; 'LEFT' and 'RIGHT' do.")
+        raise Unsupported(f"direction={direction!r} means nothing; 'LEFT' and 'RIGHT' do.")
     return "el_shift_left(x0, x1)" if direction == "LEFT" else "el_shift_right(x0, x1)"
 
 

@@ -20,7 +20,7 @@ from cugraphmodel.ops.arguments import (
 )
 from cugraphmodel.ops.elementwise.elementwise import elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -70,7 +70,7 @@ def unary(
 def _gelu(node: Node) -> str:
     approximate = node.attributes.get("approximate", "none")
     if approximate not in ("none", "tanh"):
-        raise reject(f"approximate={approximate!r} means nothing; 'none' and 'tanh' do.")
+        raise Unsupported(f"approximate={approximate!r} means nothing; 'none' and 'tanh' do.")
     return "cg_act_gelu(x0, a, b)" if approximate == "none" else "cg_act_gelu_tanh(x0, a, b)"
 
 
@@ -86,7 +86,7 @@ def _cast_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     code = int(node.attributes["to"])
     dtype = from_onnx(code)
     if dtype is None:
-        raise reject(f"Casting to ONNX type {code} has no kernel.")
+        raise Unsupported(f"Casting to ONNX type {code} has no kernel.")
     return [TensorType(dtype, required(inputs).shape)]
 
 

@@ -20,7 +20,7 @@ from cugraphmodel.ops.arguments import (
 )
 from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, Workspace
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
@@ -98,7 +98,9 @@ def _clip_infer(_node: Node, inputs: Sequence[Value | None]) -> list[TensorType]
     for bound in filter(None, inputs[1:]):
         check_dtype(bound, (x.dtype,))
         if bound.size != 1:
-            raise reject(f"The bound {bound.name!r} has shape {list(bound.shape)}, not a scalar's.")
+            raise Unsupported(
+                f"The bound {bound.name!r} has shape {list(bound.shape)}, not a scalar's."
+            )
     return [TensorType(x.dtype, x.shape)]
 
 

@@ -10,7 +10,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
 DTYPES = (*FLOATS, *map(np.dtype, ("int32", "int64", "uint32", "uint64")))
@@ -19,11 +19,11 @@ DTYPES = (*FLOATS, *map(np.dtype, ("int32", "int64", "uint32", "uint64")))
 def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes with a 1-D left operand as one row and a 1-D right one as one column."""
     if not left.shape or not right.shape:
-        raise reject(f"MatMul takes no scalars; got shapes {left.shape} and {right.shape}.")
+        raise Unsupported(f"MatMul takes no scalars; got shapes {left.shape} and {right.shape}.")
     left_shape = left.shape if len(left.shape) > 1 else (1, *left.shape)
     right_shape = right.shape if len(right.shape) > 1 else (*right.shape, 1)
     if left_shape[-1] != right_shape[-2]:
-        raise reject(f"Shapes {left.shape} and {right.shape} do not fit a matrix product.")
+        raise Unsupported(f"Shapes {left.shape} and {right.shape} do not fit a matrix product.")
     return left_shape, right_shape
 
 
@@ -41,7 +41,7 @@ def _infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[Tenso
     rows = left_shape[-2:-1] if len(left.shape) > 1 else ()
     columns = right_shape[-1:] if len(right.shape) > 1 else ()
     if bias is not None and not bias.shape[-1:] == (bias.size,) == right_shape[-1:]:
-        raise reject(f"A bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
+        raise Unsupported(f"A bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
     return [TensorType(left.dtype, (*batch_shape, *rows, *columns))]
 
 
@@ -58,13 +58,13 @@ def _lower_matmul(
 
 def _gemm_product(node: Node, left: Value, right: Value) -> Product:
     if len(left.shape) != 2 or len(right.shape) != 2:
-        raise reject(f"Gemm takes matrices; got shapes {left.shape} and {right.shape}.")
+        raise Unsupported(f"Gemm takes matrices; got shapes {left.shape} and {right.shape}.")
     transpose_left = bool(node.attributes.get("transA", 0))
     transpose_right = bool(node.attributes.get("transB", 0))
     rows, depth = left.shape[::-1] if transpose_left else left.shape
     depth_of_right, columns = right.shape[::-1] if transpose_right else right.shape
     if depth != depth_of_right:
-        raise reject(
+        raise Unsupported(
             f"Shapes {left.shape} and {right.shape} do not fit a matrix product with "
             f"transA={int(transpose_left)}, transB={int(transpose_right)}."
         )
@@ -83,10 +83,10 @@ def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
         if len(padded) > 2 or any(
             size not in (1, full) for size, full in zip(padded, shape, strict=True)
         ):
-            raise reject(f"C of shape {bias.shape} does not broadcast to {shape}.")
+            raise Unsupported(f"C of shape {bias.shape} does not broadcast to {shape}.")
     alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
     if left.dtype.kind != "f" and (alpha != 1 or beta not in (0, 1)):
-        raise reject(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
+        raise Unsupported(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
     return [TensorType(left.dtype, shape)]
 
 

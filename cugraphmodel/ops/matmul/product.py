@@ -12,7 +12,7 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
@@ -127,7 +127,7 @@ class Product:
 
     def __post_init__(self) -> None:
         if max(self.rows, self.columns, self.depth) >= 2**31:
-            raise reject("One of its matrices has 2^31 or more rows or columns.")
+            raise Unsupported("One of its matrices has 2^31 or more rows or columns.")
 
     @staticmethod
     def of_batches(
@@ -148,7 +148,7 @@ class Product:
             ),
         )
         if len(shape) > 8:
-            raise reject(
+            raise Unsupported(
                 f"Its batch of shape {tuple(batch_shape)} has more than 8 axes that do not merge."
             )
         return Product(rows, columns, depth, shape, left_strides, right_strides)

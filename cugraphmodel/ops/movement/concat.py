@@ -13,7 +13,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axis, required
 from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS, widest_word
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -91,7 +91,7 @@ def _infer_concat(node: Node, inputs: Values) -> list[TensorType]:
             or len(part.shape) != len(first.shape)
             or beside(part) != beside(first)
         ):
-            raise reject(f"{part} cannot be joined to {first} along axis {axis}.")
+            raise Unsupported(f"{part} cannot be joined to {first} along axis {axis}.")
     size = sum(part.shape[axis] for part in parts)
     return [TensorType(first.dtype, (*first.shape[:axis], size, *first.shape[axis + 1 :]))]
 
@@ -119,15 +119,15 @@ def _split_sizes(node: Node, size: int) -> list[int]:
     count = len(node.outputs)
     if given is not None:
         if len(given) != count or sum(given) != size or min(given) < 0:
-            raise reject(f"Split sizes {given} do not make {count} outputs of a size {size}.")
+            raise Unsupported(f"Split sizes {given} do not make {count} outputs of a size {size}.")
         return given
     if node.version >= 18:
         if int(node.attributes.get("num_outputs", 0)) != count:
-            raise reject(f"num_outputs differs from the node's {count} outputs.")
+            raise Unsupported(f"num_outputs differs from the node's {count} outputs.")
         part = ceil_div(size, count)
         return [max(0, min(part, size - part * index)) for index in range(count)]
     if size % count:
-        raise reject(f"A dimension of {size} does not split into {count} equal parts.")
+        raise Unsupported(f"A dimension of {size} does not split into {count} equal parts.")
     return [size // count] * count
 
 

@@ -8,7 +8,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.movement.strided_copy import Copy, launch_copy
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes, broadcast_strides, contiguous_strides
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ def _permutation(node: Node, rank: int) -> list[int]:
     given = node.attributes.get("perm")
     permutation = [int(axis) for axis in given] if given is not None else [*range(rank)][::-1]
     if sorted(permutation) != list(range(rank)):
-        raise reject(f"perm {permutation} is not a permutation of {rank} dimensions.")
+        raise Unsupported(f"perm {permutation} is not a permutation of {rank} dimensions.")
     return permutation
 
 
@@ -49,15 +49,17 @@ def _slices(node: Node, shape: Sequence[int]) -> list[range]:
     """For every dimension the range of source coordinates, in output order."""
     starts, ends = ints_of(node, "starts", 1), ints_of(node, "ends", 2)
     if starts is None or ends is None:
-        raise reject("starts or ends is left out.")
+        raise Unsupported("starts or ends is left out.")
     axes = ints_of(node, "axes", 3)
     steps = ints_of(node, "steps", 4)
     axes = normalize_axes(list(range(len(starts))) if axes is None else axes, len(shape))
     steps = [1] * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        raise reject(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not match.")
+        raise Unsupported(
+            f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not match."
+        )
     if 0 in steps:
-        raise reject("A step of Slice is 0.")
+        raise Unsupported("A step of Slice is 0.")
     ranges = [range(size) for size in shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         ranges[axis] = range(*_clamped(start, end, step, shape[axis]))
@@ -100,7 +102,7 @@ def _infer_expand(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     wanted = ints_of(node, "shape", 1)
     if wanted is None:
-        raise reject("The shape is left out.")
+        raise Unsupported("The shape is left out.")
     return [TensorType(data.dtype, broadcast_shapes([data.shape, tuple(wanted)]))]
 
 
@@ -115,7 +117,7 @@ def _infer_tile(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     repeats = ints_of(node, "repeats", 1)
     if repeats is None or len(repeats) != len(data.shape) or min(repeats, default=0) < 0:
-        raise reject(f"repeats {repeats} does not give a count for every dimension of {data}.")
+        raise Unsupported(f"repeats {repeats} does not give a count for every dimension of {data}.")
     shape = tuple(size * times for size, times in zip(data.shape, repeats, strict=True))
     return [TensorType(data.dtype, shape)]
 
@@ -136,7 +138,9 @@ def _lower_tile(_node: Node, inputs: Values, outputs: Values) -> list[Launch]:
 def _block_size(node: Node, inputs: Values) -> tuple[Value, int]:
     data, block = required(inputs), int(node.attributes["blocksize"])
     if len(data.shape) != 4 or block < 1:
-        raise reject(f"{data} with a block size of {block}: (N, C, H, W) and 1 or more is needed.")
+        raise Unsupported(
+            f"{data} with a block size of {block}: (N, C, H, W) and 1 or more is needed."
+        )
     return data, block
 
 
@@ -144,7 +148,7 @@ def _block_mode(node: Node) -> str:
     """The order of depth (D) and the rows and columns of blocks (R, C) among the channels."""
     mode = str(node.attributes.get("mode", "DCR"))
     if mode not in ("DCR", "CRD"):
-        raise reject(f"mode {mode!r} is neither 'DCR' nor 'CRD'.")
+        raise Unsupported(f"mode {mode!r} is neither 'DCR' nor 'CRD'.")
     return mode
 
 
@@ -152,7 +156,7 @@ def _infer_depth_to_space(node: Node, inputs: Values) -> list[TensorType]:
     data, block = _block_size(node, inputs)
     batch, channels, height, width = data.shape
     if channels % (block * block):
-        raise reject(f"{channels} channels are not a multiple of {block} * {block}.")
+        raise Unsupported(f"{channels} channels are not a multiple of {block} * {block}.")
     _block_mode(node)
     shape = (batch, channels // (block * block), height * block, width * block)
     return [TensorType(data.dtype, shape)]
@@ -174,7 +178,7 @@ def _infer_space_to_depth(node: Node, inputs: Values) -> list[TensorType]:
     data, block = _block_size(node, inputs)
     batch, channels, height, width = data.shape
     if height % block or width % block:
-        raise reject(f"{data} does not divide into blocks of {block} x {block}.")
+        raise Unsupported(f"{data} does not divide into blocks of {block} x {block}.")
     _block_mode(node)
     shape = (batch, channels * block * block, height // block, width // block)
     return [TensorType(data.dtype, shape)]

@@ -16,7 +16,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
 from cugraphmodel.ops.movement.strided_copy import WORDS
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ def _fill_value(node: Node) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 def _infer_constant_of_shape(node: Node, _inputs: Values) -> list[TensorType]:
     shape = tuple(int(size) for size in node.host_values[0].ravel())
     if min(shape, default=0) < 0:
-        raise reject(f"Shape {shape} is not a shape.")
+        raise Unsupported(f"Shape {shape} is not a shape.")
     return [TensorType(_fill_value(node).dtype, shape)]
 
 
@@ -58,7 +58,7 @@ def _range_bounds(node: Node) -> list[int] | list[float]:
     """start, limit, delta as exact Python numbers."""
     bounds = [node.host_values[position].reshape(()) for position in range(3)]
     if bounds[2] == 0:
-        raise reject("The delta of Range is 0.")
+        raise Unsupported("The delta of Range is 0.")
     return [bound.item() for bound in bounds]
 
 
@@ -89,7 +89,7 @@ def _shape_part(node: Node, data: Value) -> tuple[int, ...]:
     """The dimensions from ``start`` to ``end``, which clamp as in a Python slice (opset 15)."""
     part = data.shape[node.attributes.get("start", 0) : node.attributes.get("end")]
     if len(part) > MAX_SHAPE_RANK:
-        raise reject(f"{data} has more than {MAX_SHAPE_RANK} dimensions.")
+        raise Unsupported(f"{data} has more than {MAX_SHAPE_RANK} dimensions.")
     return part
 
 
@@ -113,9 +113,9 @@ def _infer_eye_like(node: Node, inputs: Values) -> list[TensorType]:
     code = node.attributes.get("dtype")
     dtype = data.dtype if code is None else from_onnx(int(code))
     if dtype is None:
-        raise reject(f"Element type {code} has no kernels.")
+        raise Unsupported(f"Element type {code} has no kernels.")
     if len(data.shape) != 2:
-        raise reject(f"{data} is not a matrix.")
+        raise Unsupported(f"{data} is not a matrix.")
     return [TensorType(dtype, data.shape)]
 
 

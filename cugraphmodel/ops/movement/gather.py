@@ -24,7 +24,7 @@ from cugraphmodel.ops.movement.strided_copy import (
     Copy,
     widest_word,
 )
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
@@ -80,7 +80,7 @@ def _infer_gather_elements(node: Node, inputs: Values) -> list[TensorType]:
         indices.shape[d] <= size for d, size in enumerate(data.shape) if d != axis
     )
     if not fits:
-        raise reject(f"{indices} does not fit into {data} beside axis {axis}.")
+        raise Unsupported(f"{indices} does not fit into {data} beside axis {axis}.")
     return [TensorType(data.dtype, indices.shape)]
 
 
@@ -91,7 +91,7 @@ def _lower_gather_elements(node: Node, inputs: Values, outputs: Values) -> list[
     beside = tuple(0 if d == axis else stride for d, stride in enumerate(strides))
     walk = Copy(output.shape, beside, contiguous_strides(output.shape)).collapsed()
     if len(walk.shape) > 8:
-        raise reject(f"GatherElements of {data} takes more than 8 dimensions.")
+        raise Unsupported(f"GatherElements of {data} takes more than 8 dimensions.")
     geometry = (
         np.int32(len(walk.shape)),
         dims(*walk.shape),
@@ -107,11 +107,13 @@ def _infer_gather_nd(node: Node, inputs: Values) -> list[TensorType]:
     batch_dims = int(node.attributes.get("batch_dims", 0))
     depth = indices.shape[-1] if indices.shape else 0
     if not 0 <= batch_dims < min(len(data.shape), len(indices.shape)):
-        raise reject(f"batch_dims {batch_dims} does not fit {data} and {indices}.")
+        raise Unsupported(f"batch_dims {batch_dims} does not fit {data} and {indices}.")
     if not 1 <= depth <= min(8, len(data.shape) - batch_dims):
-        raise reject(f"{indices} holds {depth} indices for {data} after {batch_dims} batch axes.")
+        raise Unsupported(
+            f"{indices} holds {depth} indices for {data} after {batch_dims} batch axes."
+        )
     if data.shape[:batch_dims] != indices.shape[:batch_dims]:
-        raise reject(f"{data} and {indices} differ in their first {batch_dims} dimensions.")
+        raise Unsupported(f"{data} and {indices} differ in their first {batch_dims} dimensions.")
     return [TensorType(data.dtype, (*indices.shape[:-1], *data.shape[batch_dims + depth :]))]
 
 

@@ -11,7 +11,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, optional, required
 from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
@@ -46,11 +46,11 @@ def _pads(node: Node, data: Value) -> list[tuple[int, int]]:
     rank = len(data.shape)
     given = ints_of(node, "pads", 1)
     if given is None:
-        raise reject("pads is left out.")
+        raise Unsupported("pads is left out.")
     axes = [int(axis) for axis in node.host_values[3].ravel()] if 3 in node.host_values else None
     positions = list(range(rank)) if axes is None else normalize_axes(axes, rank)
     if len(given) != 2 * len(positions):
-        raise reject(f"{len(given)} pads do not fit {len(positions)} dimensions of {data}.")
+        raise Unsupported(f"{len(given)} pads do not fit {len(positions)} dimensions of {data}.")
     pads = [(0, 0)] * rank
     for number, axis in enumerate(positions):
         pads[axis] = (given[number], given[number + len(positions)])
@@ -61,7 +61,7 @@ def _dimensions(node: Node, data: Value) -> tuple[list[_Dimension], int]:
     """How every dimension is padded, and the offset of the first source element that is kept."""
     mode = node.attributes.get("mode", "constant")
     if mode not in MODES:
-        raise reject(f"mode {mode!r} is none of {', '.join(MODES)}.")
+        raise Unsupported(f"mode {mode!r} is none of {', '.join(MODES)}.")
     strides = contiguous_strides(data.shape)
     dimensions: list[_Dimension] = []
     offset = 0
@@ -69,7 +69,7 @@ def _dimensions(node: Node, data: Value) -> tuple[list[_Dimension], int]:
         kept = size + min(begin, 0) + min(end, 0)
         grown = max(begin, 0) + max(end, 0)
         if kept < 0 or (kept == 0 and grown and mode != "constant"):
-            raise reject(f"pads {begin} and {end} leave nothing of a dimension of {size}.")
+            raise Unsupported(f"pads {begin} and {end} leave nothing of a dimension of {size}.")
         offset += max(-begin, 0) * stride
         dimensions.append(_Dimension(kept, stride, max(begin, 0), max(end, 0)))
     return dimensions, offset
@@ -97,7 +97,7 @@ def _infer(node: Node, inputs: Values) -> list[TensorType]:
     dimensions, _ = _dimensions(node, data)
     value = optional(inputs, 2)
     if value is not None and (value.dtype != data.dtype or value.size != 1):
-        raise reject(f"The constant {value} is not one element of {data.dtype}.")
+        raise Unsupported(f"The constant {value} is not one element of {data.dtype}.")
     return [TensorType(data.dtype, tuple(dimension.padded_size for dimension in dimensions))]
 
 
@@ -106,7 +106,7 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     dimensions, offset = _dimensions(node, data)
     walked = _merged(dimensions)
     if len(walked) > 8:
-        raise reject(f"Pad of {data} takes more than 8 dimensions.")
+        raise Unsupported(f"Pad of {data} takes more than 8 dimensions.")
     itemsize = data.dtype.itemsize
     attribute = np.array(node.attributes.get("value", 0)).astype(data.dtype)
     pattern = int.from_bytes(attribute.tobytes(), "little", signed=True)

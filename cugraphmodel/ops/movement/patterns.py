@@ -12,7 +12,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import normalize_axis, optional, required
 from cugraphmodel.ops.launch import Launch, ceil_div
 from cugraphmodel.ops.movement.strided_copy import WORDS
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -27,7 +27,7 @@ MAX_BLOCK_LINES = 8192
 def _infer_trilu(_node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     if len(data.shape) < 2:
-        raise reject(f"{data} is not a stack of matrices.")
+        raise Unsupported(f"{data} is not a stack of matrices.")
     return [TensorType(data.dtype, data.shape)]
 
 
@@ -56,7 +56,7 @@ def _lower_trilu(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
 def _infer_cumsum(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     if data.dtype == np.bool_:
-        raise reject("CumSum of bool has no meaning.")
+        raise Unsupported("CumSum of bool has no meaning.")
     _cumsum_axis(node, data)
     return [TensorType(data.dtype, data.shape)]
 
@@ -97,7 +97,9 @@ def _infer_one_hot(node: Node, inputs: Values) -> list[TensorType]:
     indices, values = required(inputs), required(inputs, 2)
     depth = int(node.host_values[1].item())
     if depth < 0 or values.shape != (2,):
-        raise reject(f"depth {depth} and values {values}: 0 or more and two values are needed.")
+        raise Unsupported(
+            f"depth {depth} and values {values}: 0 or more and two values are needed."
+        )
     axis = _one_hot_axis(node, indices)
     return [TensorType(values.dtype, (*indices.shape[:axis], depth, *indices.shape[axis:]))]
 

@@ -31,7 +31,7 @@ from cugraphmodel.ops.movement.strided_copy import (
     copy_all,
     widest_word,
 )
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
@@ -82,9 +82,9 @@ class _Geometry:
 def _reduction(node: Node, data: Value) -> str:
     reduction = str(node.attributes.get("reduction", "none"))
     if reduction not in REDUCTIONS:
-        raise reject(f"reduction {reduction!r} is none of {', '.join(REDUCTIONS)}.")
+        raise Unsupported(f"reduction {reduction!r} is none of {', '.join(REDUCTIONS)}.")
     if reduction != "none" and data.dtype == np.bool_:
-        raise reject(f"reduction {reduction!r} of bool has no meaning.")
+        raise Unsupported(f"reduction {reduction!r} of bool has no meaning.")
     return reduction
 
 
@@ -98,7 +98,7 @@ def _infer_elements(node: Node, inputs: Values) -> list[TensorType]:
         and all(indices.shape[d] <= size for d, size in enumerate(data.shape) if d != axis)
     )
     if not fits or updates.dtype != data.dtype:
-        raise reject(f"{indices} and {updates} do not fit {data} beside axis {axis}.")
+        raise Unsupported(f"{indices} and {updates} do not fit {data} beside axis {axis}.")
     return [TensorType(data.dtype, data.shape)]
 
 
@@ -109,7 +109,7 @@ def _lower_elements(node: Node, inputs: Values, outputs: Values) -> list[Launch]
     beside = tuple(0 if d == axis else stride for d, stride in enumerate(strides))
     walk = Copy(indices.shape, beside, contiguous_strides(indices.shape)).collapsed()
     if len(walk.shape) > 8:
-        raise reject(f"ScatterElements of {data} takes more than 8 dimensions.")
+        raise Unsupported(f"ScatterElements of {data} takes more than 8 dimensions.")
     geometry = _Geometry(
         shape=walk.shape,
         beside=walk.source_strides,
@@ -128,9 +128,11 @@ def _infer_nd(node: Node, inputs: Values) -> list[TensorType]:
     _reduction(node, data)
     depth = indices.shape[-1] if indices.shape else 0
     if not 1 <= depth <= min(8, len(data.shape)):
-        raise reject(f"{indices} holds {depth} indices for {data}; 1 to 8 and its rank can be.")
+        raise Unsupported(
+            f"{indices} holds {depth} indices for {data}; 1 to 8 and its rank can be."
+        )
     if updates.shape != indices.shape[:-1] + data.shape[depth:] or updates.dtype != data.dtype:
-        raise reject(f"{updates} does not fit {indices} and {data}.")
+        raise Unsupported(f"{updates} does not fit {indices} and {data}.")
     return [TensorType(data.dtype, data.shape)]
 
 
@@ -155,7 +157,7 @@ def _lower(node: Node, inputs: Values, outputs: Values, geometry: _Geometry) -> 
     data, indices, updates = (required(inputs, position) for position in range(3))
     output = required(outputs)
     if geometry.num_updates > MAX_UPDATES:
-        raise reject(f"{geometry.num_updates} updates are more than {MAX_UPDATES}.")
+        raise Unsupported(f"{geometry.num_updates} updates are more than {MAX_UPDATES}.")
     launches = copy_all(data, output)
     if updates.size == 0:
         return launches

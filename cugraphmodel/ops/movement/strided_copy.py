@@ -14,7 +14,7 @@ import numpy as np
 
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Launch, ceil_div, dims, index_type
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 from cugraphmodel.ops.strides import merge_axes
 
 __all__ = ["WORDS", "Copy", "copy_all", "launch_copy", "widest_word"]
@@ -96,7 +96,9 @@ def launch_copy(source: Value, target: Value, copy: Copy) -> list[Launch]:
         return []
     wide, word_bytes = copy.collapsed().widened(source.dtype.itemsize)
     if len(wide.shape) > 8:
-        raise reject(f"Copying {source} takes {len(wide.shape)} dimensions; the kernels have 8.")
+        raise Unsupported(
+            f"Copying {source} takes {len(wide.shape)} dimensions; the kernels have 8."
+        )
     swap = _swapped_axes(wide)
     if swap is not None and word_bytes <= 8:
         return [_launch_tiles(source, target, wide, WORDS[word_bytes], *swap)]

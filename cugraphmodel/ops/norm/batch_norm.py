@@ -11,7 +11,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, check_dtype, float_attributes, required
 from cugraphmodel.ops.launch import Launch, ceil_div
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -21,14 +21,14 @@ THREADS = 128
 def _batch_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     x = required(inputs)
     if node.attributes.get("training_mode", 0) or any(node.outputs[1:]):
-        raise reject("Training mode is not supported; export the model for inference.")
+        raise Unsupported("Training mode is not supported; export the model for inference.")
     check_dtype(x, FLOATS)
     num_channels, _ = _channels(node, x)
     for position in range(1, 5):
         parameter = required(inputs, position)
         check_dtype(parameter, FLOATS)
         if parameter.size != num_channels:
-            raise reject(
+            raise Unsupported(
                 f"{parameter.name!r} has {parameter.size} elements for {num_channels} channels."
             )
     return [TensorType(x.dtype, x.shape)] + [TensorType(x.dtype, ())] * (len(node.outputs) - 1)
@@ -80,9 +80,9 @@ def _lrn_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     x = required(inputs)
     check_dtype(x, FLOATS)
     if len(x.shape) < 2:
-        raise reject(f"The input {x} has no channels.")
+        raise Unsupported(f"The input {x} has no channels.")
     if int(node.attributes["size"]) < 1:
-        raise reject(f"size={node.attributes['size']} is not a window.")
+        raise Unsupported(f"size={node.attributes['size']} is not a window.")
     return [TensorType(x.dtype, x.shape)]
 
 

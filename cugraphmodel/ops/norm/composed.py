@@ -12,7 +12,7 @@ from cugraphmodel.ops.arguments import FLOATS, check_dtype, normalize_axes, norm
 from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.reduce import Reduction, reduce_launches
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -41,7 +41,7 @@ def _lp_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
 def _lp_arguments(node: Node, x: Value) -> tuple[frozenset[int], Reduction]:
     order = int(node.attributes.get("p", 2))
     if order not in _NORMS:
-        raise reject(f"p={order} is not a norm that the operator knows; 1 and 2 are.")
+        raise Unsupported(f"p={order} is not a norm that the operator knows; 1 and 2 are.")
     axis = normalize_axis(int(node.attributes.get("axis", -1)), len(x.shape))
     return frozenset([axis]), _NORMS[order]
 

@@ -20,7 +20,7 @@ from cugraphmodel.ops.arguments import (
 from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.geometry import row_plan
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
 __all__: list[str] = []
@@ -84,11 +84,11 @@ def _layer_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[Tensor
     axis = normalize_axis(int(node.attributes.get("axis", -1)), len(x.shape))
     stash_type = int(node.attributes.get("stash_type", 1))
     if stash_type != 1:
-        raise reject(f"stash_type={stash_type} is not supported; use 1 (float32).")
+        raise Unsupported(f"stash_type={stash_type} is not supported; use 1 (float32).")
     for parameter in filter(None, (required(inputs, 1), optional(inputs, 2))):
         check_dtype(parameter, (x.dtype,))
         if broadcast_shapes([x.shape, parameter.shape]) != x.shape:
-            raise reject(f"{parameter} does not broadcast to the input's {list(x.shape)}.")
+            raise Unsupported(f"{parameter} does not broadcast to the input's {list(x.shape)}.")
     statistics = TensorType(FLOAT32, x.shape[:axis] + (1,) * (len(x.shape) - axis))
     return [TensorType(x.dtype, x.shape), statistics, statistics][: len(node.outputs)]
 
@@ -128,18 +128,18 @@ def _channel_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[Tens
     x = required(inputs)
     check_dtype(x, FLOATS)
     if len(x.shape) < 2:
-        raise reject(f"The input {x} has no channels.")
+        raise Unsupported(f"The input {x} has no channels.")
     num_affine = num_channels = x.shape[1]
     if node.op_type == "GroupNormalization":
         num_groups = int(node.attributes["num_groups"])
         if num_groups < 1 or num_channels % num_groups:
-            raise reject(f"{num_channels} channels do not split into {num_groups} groups.")
+            raise Unsupported(f"{num_channels} channels do not split into {num_groups} groups.")
         if node.version < 21:
             num_affine = num_groups
     for parameter in (required(inputs, 1), required(inputs, 2)):
         check_dtype(parameter, (x.dtype,))
         if parameter.shape != (num_affine,):
-            raise reject(f"{parameter} should have the shape [{num_affine}].")
+            raise Unsupported(f"{parameter} should have the shape [{num_affine}].")
     return [TensorType(x.dtype, x.shape)]
 
 

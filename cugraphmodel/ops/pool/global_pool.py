@@ -11,7 +11,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, check_dtype, required
 from cugraphmodel.ops.launch import Argument, Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 LONG_PLANE = 1024
 """From so many positions on, a block of 256 threads rather than one warp reduces a plane."""
@@ -22,9 +22,11 @@ def _infer_global_pool(_node: Node, inputs: Sequence[Value | None]) -> Sequence[
     x = required(inputs)
     check_dtype(x, FLOATS)
     if len(x.shape) < 2:
-        raise reject(f"An input of shape {x.shape} has no channels.")
+        raise Unsupported(f"An input of shape {x.shape} has no channels.")
     if not 1 <= math.prod(x.shape[2:]) < 2**31:
-        raise reject(f"An input of shape {x.shape} has no positions, or 2^31 or more a channel.")
+        raise Unsupported(
+            f"An input of shape {x.shape} has no positions, or 2^31 or more a channel."
+        )
     return [TensorType(x.dtype, (*x.shape[:2], *[1] * (len(x.shape) - 2)))]
 
 

@@ -10,7 +10,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, check_dtype, optional, required
 from cugraphmodel.ops.launch import Argument, Launch
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
 
 MAX_POOL_DTYPES = (*FLOATS, np.dtype("int8"), np.dtype("uint8"))
@@ -20,7 +20,7 @@ def _window(node: Node, inputs: Sequence[Value | None], dtypes: Iterable[np.dtyp
     x = required(inputs)
     check_dtype(x, dtypes)
     if "kernel_shape" not in node.attributes:
-        raise reject("The attribute kernel_shape is left out.")
+        raise Unsupported("The attribute kernel_shape is left out.")
     return output_window(node.attributes, x.shape[2:], node.attributes["kernel_shape"])
 
 

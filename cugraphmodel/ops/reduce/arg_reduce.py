@@ -13,7 +13,7 @@ from cugraphmodel.ops.arguments import NUMBERS, check_dtype, normalize_axis, req
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.reduce.geometry import column_plan, row_plan
 from cugraphmodel.ops.reduce.reduce import Reduction
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__ = ["arg_reduce_launch"]
 
@@ -29,7 +29,7 @@ def _infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     check_dtype(x, NUMBERS)
     axis = _axis(node, x)
     if x.shape[axis] == 0:
-        raise reject(
+        raise Unsupported(
             f"Axis {axis} of the input {x} is empty, so that no element is the extreme one."
         )
     kept = (1,) if node.attributes.get("keepdims", 1) else ()

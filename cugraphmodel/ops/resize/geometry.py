@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cugraphmodel.ir import Node
 from cugraphmodel.ops.arguments import ints_of, normalize_axes
-from cugraphmodel.ops.spec import reject
+from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["Dimension", "resized_dimensions"]
 
@@ -72,19 +72,21 @@ def _scales_and_sizes(node: Node, shape: Sequence[int]) -> tuple[list[float], li
     scales = _scales(node)
     sizes = ints_of(node, "sizes", 3)
     if bool(scales) == bool(sizes):
-        raise reject("Exactly one of scales and sizes must be given.")
+        raise Unsupported("Exactly one of scales and sizes must be given.")
     if sizes is None or not sizes:
         if len(scales) != len(shape) or min(scales) <= 0:
-            raise reject(f"scales {scales} do not give a positive scale for {len(shape)} axes.")
+            raise Unsupported(
+                f"scales {scales} do not give a positive scale for {len(shape)} axes."
+            )
         return scales, None
     if len(sizes) != len(shape) or min(sizes) < 0 or 0 in shape:
-        raise reject(f"sizes {sizes} do not fit an input of {list(shape)}.")
+        raise Unsupported(f"sizes {sizes} do not fit an input of {list(shape)}.")
     quotients = [size / source for size, source in zip(sizes, shape, strict=True)]
     policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return quotients, sizes
     if policy not in ("not_larger", "not_smaller"):
-        raise reject(f"keep_aspect_ratio_policy {policy!r} is unknown.")
+        raise Unsupported(f"keep_aspect_ratio_policy {policy!r} is unknown.")
     scale = min(quotients) if policy == "not_larger" else max(quotients)
     return [scale] * len(shape), [math.floor(scale * source + 0.5) for source in shape]
 
@@ -100,7 +102,7 @@ def _region(node: Node, num_axes: int) -> list[tuple[float, float]]:
     """(start, end) of every axis, as parts of its length."""
     given = [float(bound) for bound in node.host_values[1].ravel()] if 1 in node.host_values else []
     if len(given) != 2 * num_axes:
-        raise reject(f"roi {given} does not give a start and an end for {num_axes} axes.")
+        raise Unsupported(f"roi {given} does not give a start and an end for {num_axes} axes.")
     return list(zip(given[:num_axes], given[num_axes:], strict=True))
 
 
@@ -128,4 +130,4 @@ def _line(
         if target_size > 1:
             return 0.0, (end - start) * last, float(target_size - 1), start * last
         return 0.0, 0.0, 1.0, 0.5 * (start + end) * last
-    raise reject(f"coordinate_transformation_mode {mode!r} is unknown.")
+    raise Unsupported(f"coordinate_transformation_mode {mode!r} is unknown.")

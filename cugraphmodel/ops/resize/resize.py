@@ -15,7 +15,7 @@ from cugraphmodel.ops.arguments import required
 from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS, copy_all
 from cugraphmodel.ops.resize.geometry import Dimension, resized_dimensions
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import contiguous_strides
 
 __all__: list[str] = []
@@ -31,7 +31,7 @@ def _mode(node: Node) -> str:
     mode = str(node.attributes.get("mode", "nearest"))
     mode = "linear" if mode == "bilinear" else mode  # Upsample 1's word, still found in files
     if mode not in ("nearest", *SUPPORT):
-        raise reject(f"mode {mode!r} is none of nearest, linear and cubic.")
+        raise Unsupported(f"mode {mode!r} is none of nearest, linear and cubic.")
     return mode
 
 
@@ -39,13 +39,13 @@ def _infer(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     mode = _mode(node)
     if mode != "nearest" and data.dtype == np.bool_:
-        raise reject(f"mode {mode!r} of bool has no meaning.")
+        raise Unsupported(f"mode {mode!r} of bool has no meaning.")
     if mode == "nearest" and node.attributes.get("antialias", 0):
-        raise reject("antialias takes a linear or cubic mode.")
+        raise Unsupported("antialias takes a linear or cubic mode.")
     _nearest_mode(node)
     shape = tuple(dimension.target_size for dimension in resized_dimensions(node, data.shape))
     if data.size == 0 and 0 not in shape:
-        raise reject(f"{data} is empty and cannot be resized to {list(shape)}.")
+        raise Unsupported(f"{data} is empty and cannot be resized to {list(shape)}.")
     return [TensorType(data.dtype, shape)]
 
 
@@ -55,7 +55,7 @@ def _nearest_mode(node: Node) -> str:
         return "floor"
     mode = str(node.attributes.get("nearest_mode", "round_prefer_floor"))
     if mode not in NEAREST_MODES:
-        raise reject(f"nearest_mode {mode!r} is none of {', '.join(NEAREST_MODES)}.")
+        raise Unsupported(f"nearest_mode {mode!r} is none of {', '.join(NEAREST_MODES)}.")
     return mode
 
 
@@ -85,7 +85,7 @@ def _launch_nearest(
 ) -> Launch:
     walked = _merged(dimensions)
     if len(walked) > 8:
-        raise reject(f"Resize of {data} takes more than 8 dimensions.")
+        raise Unsupported(f"Resize of {data} takes more than 8 dimensions.")
     extrapolated = np.array(node.attributes.get("extrapolation_value", 0.0)).astype(data.dtype)
     pattern = int.from_bytes(extrapolated.tobytes(), "little", signed=True)
     source_shape = [dimension.source_size for dimension in walked]

@@ -16,7 +16,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import normalize_axis, optional, required
 from cugraphmodel.ops.launch import Launch, Workspace, ceil_div
 from cugraphmodel.ops.movement.strided_copy import WORDS
-from cugraphmodel.ops.spec import OpSpec, register, reject
+from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
 
@@ -37,9 +37,9 @@ def _infer(node: Node, inputs: Values) -> list[TensorType]:
     given = node.host_values[1] if 1 in node.host_values else np.array(node.attributes.get("k", -1))
     k = int(given.item())
     if not 0 <= k <= data.shape[axis]:
-        raise reject(f"k is {k}, but the axis has {data.shape[axis]} elements.")
+        raise Unsupported(f"k is {k}, but the axis has {data.shape[axis]} elements.")
     if data.shape[axis] >= 2**31:
-        raise reject(f"The axis of {data} is longer than a sort can be.")
+        raise Unsupported(f"The axis of {data} is longer than a sort can be.")
     shape = (*data.shape[:axis], k, *data.shape[axis + 1 :])
     types = [TensorType(data.dtype, shape), TensorType(np.dtype(np.int64), shape)]
     return types[: len(node.outputs)]
