@@ -12,6 +12,7 @@
     ├── CompilerNotFoundError (RuntimeError)   no C++ compiler for the CPU device
     ├── KernelCompileError (RuntimeError)      a kernel does not compile; carries source and log
     ├── KernelError (RuntimeError)             a kernel was launched wrongly, or hung or trapped
+    │   └── KernelCheckError                   the check mode found a fault in a kernel
     ├── DeviceMemoryError (MemoryError)        a graph needs more memory than the device has free
     ├── CaptureError (RuntimeError)            warm-up or capture failed; names the step
     ├── GraphClosedError (RuntimeError)        a graph was used after close()
@@ -36,6 +37,7 @@ __all__ = [
     "DeviceUnavailableError",
     "DtypeError",
     "GraphClosedError",
+    "KernelCheckError",
     "KernelCompileError",
     "KernelError",
     "ModelLoadError",
@@ -135,6 +137,20 @@ class KernelCompileError(CuGraphModelError, RuntimeError):
 
 class KernelError(CuGraphModelError, RuntimeError):
     """A kernel's arguments do not fit its signature, or its threads deadlocked or trapped."""
+
+
+class KernelCheckError(KernelError):
+    """The check mode of the CPU device found a fault in a kernel. The graph stays usable.
+
+    Attributes (those that a finding is not about are None):
+        kind: ``"memcheck"`` (out of bounds, misaligned), ``"racecheck"``, ``"initcheck"`` (memory
+            that nobody wrote), ``"synccheck"`` (barriers, warp operations) or ``"ubcheck"``
+            (undefined behaviour of C++).
+        kernel: entry point.
+        block, thread: their indices, as in CUDA.
+        memory: the argument or shared array.
+        file, line: in the kernel's source.
+    """
 
 
 class DeviceMemoryError(CuGraphModelError, MemoryError):

@@ -20,7 +20,8 @@ def open_device(name: str | None) -> Device:
     """The device of that name, opened once a process.
 
     Args:
-        name: ``"cpu"``, ``"cuda"`` (the first GPU), ``"cuda:1"``; None takes the first GPU if
+        name: ``"cpu"``, ``"cpu:check"`` (its check mode, for faults in kernels), ``"cuda"`` (the
+            first GPU), ``"cuda:1"``; None takes the first GPU if
             there is one, else the CPU, and says which through ``logging``.
 
     Raises:
@@ -29,10 +30,10 @@ def open_device(name: str | None) -> Device:
     """
     if name is None:
         return _default_device()
-    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name) if isinstance(name, str) else None
+    match = re.fullmatch(r"cpu(?::check)?|cuda(?::(\d+))?", name) if isinstance(name, str) else None
     if match is None:
-        raise ArgumentError(f"device={name!r} is not 'cpu', 'cuda' or 'cuda:N'.")
-    return _open_cached("cpu" if name == "cpu" else f"cuda:{int(match[1] or 0)}")
+        raise ArgumentError(f"device={name!r} is not 'cpu', 'cuda' or 'cuda:N', nor 'cpu:check'.")
+    return _open_cached(name if name.startswith("cpu") else f"cuda:{int(match[1] or 0)}")
 
 
 def _default_device() -> Device:
@@ -61,10 +62,10 @@ def _open_cached(name: str) -> Device:
 
 
 def _open(name: str) -> Device:
-    if name == "cpu":
+    if name.startswith("cpu"):
         from cugraphmodel.executors.host import HostDevice
 
-        return HostDevice()
+        return HostDevice(checked=name == "cpu:check")
     from cugraphmodel.executors import cuda
 
     return cuda.open_device(int(name.removeprefix("cuda:")))

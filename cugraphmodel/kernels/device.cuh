@@ -27,6 +27,13 @@ typedef unsigned long long uint64_t;
 #define CG_DYN_SHARED(T, name) T* name = reinterpret_cast<T*>(cuhost_dynamic_shared())
 #endif
 
+// Unaligned vector accesses fail on a GPU; the CPU's check mode tells where.
+#if defined(CUHOST_CHECK)
+#define CG_EXPECT_ALIGNED(p, num_bytes) cuhost_expect_aligned(p, num_bytes)
+#else
+#define CG_EXPECT_ALIGNED(p, num_bytes) ((void)0)
+#endif
+
 #define CG_INF __int_as_float(0x7f800000)
 #define CG_NAN __int_as_float(0x7fc00000)
 
@@ -222,10 +229,12 @@ struct __align__(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Pack4 {
 };
 template <class T>
 CG_DEV Pack4<T> cg_load4(const T* p) {
+  CG_EXPECT_ALIGNED(p, alignof(Pack4<T>));
   return *reinterpret_cast<const Pack4<T>*>(p);
 }
 template <class T>
 CG_DEV void cg_store4(T* p, const Pack4<T>& x) {
+  CG_EXPECT_ALIGNED(p, alignof(Pack4<T>));
   *reinterpret_cast<Pack4<T>*>(p) = x;
 }
 

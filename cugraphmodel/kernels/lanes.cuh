@@ -4,7 +4,7 @@
 #include "device.cuh"
 
 // Bytes of the widest load from shared memory (GPU) or of a vector register (CPU).
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(CUHOST_CHECK)
 constexpr int kLaneBytes = 16;
 #else
 constexpr int kLaneBytes = 32;
@@ -31,6 +31,9 @@ CG_DEV Lanes<T, N> load_lanes(const T* p) {
   const Aligned aligned = *reinterpret_cast<const Aligned*>(p);
 #pragma unroll
   for (int i = 0; i < N; ++i) result.v[i] = aligned.v[i];
+#elif defined(CUHOST_CHECK)
+  cuhost_expect_aligned(p, N * sizeof(T));
+  for (int i = 0; i < N; ++i) result.v[i] = p[i];
 #else
   __builtin_memcpy(&result.v, p, N * sizeof(T));
 #endif

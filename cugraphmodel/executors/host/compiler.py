@@ -24,6 +24,7 @@ __all__ = ["Compiler", "compile_source", "find_compiler", "runtime_library"]
 
 _HERE = Path(__file__).parent
 _KERNELS = _HERE.parents[1] / "kernels"
+_RUNTIME_HEADERS = ("runtime.h", "records.h", "checker.h")
 
 _FLAGS = (
     "-std=c++17",
@@ -38,6 +39,25 @@ _FLAGS = (
     # Nothing reads errno or the floating-point flags; without these, sqrt and selects stay scalar.
     "-fno-math-errno",
     "-fno-trapping-math",
+)
+# The check mode. Without -fwrapv, so that an overflow is an error. Each frame has its pointer, by
+# which the runtime finds the calls that led to an access; debug information, in the version that
+# lines.py reads, tells their lines.
+_CHECK_FLAGS = (
+    *(flag for flag in _FLAGS if flag not in ("-O3", "-fwrapv")),
+    "-O1",
+    "-g1",
+    "-gdwarf-4",
+    "-gz=none",
+    "-fno-inline",
+    "-fno-optimize-sibling-calls",
+    "-fno-omit-frame-pointer",
+    "-DCUHOST_CHECK",
+)
+_SANITIZERS = (
+    "-fsanitize=thread",
+    "-fsanitize=alignment,bounds,float-cast-overflow,integer-divide-by-zero,shift,"
+    "signed-integer-overflow",
 )
 _MAX_FRAME_BYTES = 32768  # the stack of a thread has 64 KiB
 
@@ -150,13 +170,14 @@ def _frame_limit(compiler: Compiler) -> tuple[str, ...]:
     return (f"-Werror=frame-larger-than={_MAX_FRAME_BYTES}",)
 
 
-def _options(compiler: Compiler) -> tuple[str, ...]:
+def _options(compiler: Compiler, checked: bool) -> tuple[str, ...]:
+    flags = _CHECK_FLAGS if checked else _FLAGS
     if compiler.is_clang:
         # zig spells the names of processors with underscores.
         march = f"-mcpu={_march().replace('-', '_')}" if compiler.is_zig else f"-march={_march()}"
-        return (*_FLAGS, march)
+        return (*flags, march)
     # With PRE, g++ 12 keeps the accumulators of a register tile on the stack: half the speed.
-    return (*_FLAGS, f"-march={_march()}", "-fno-tree-pre")
+    return (*flags, f"-march={_march()}", "-fno-tree-pre")
 
 
 def _run(
@@ -183,30 +204,35 @@ def _run(
         )
 
 
-def runtime_library(compiler: Compiler) -> Path:
-    """The compiled runtime (``runtime.cpp``); kernels are linked to it."""
-    return _runtime_library(compiler, cache.folder())
+def runtime_library(compiler: Compiler, checked: bool = False) -> Path:
+    """The compiled runtime, plain or of the check mode; kernels are linked to it."""
+    return _runtime_library(compiler, checked, cache.folder())
 
 
 @functools.cache
-def _runtime_library(compiler: Compiler, _folder: Path) -> Path:
-    text = (_HERE / "runtime.cpp").read_text(encoding="utf-8")
-    header = (_HERE / "runtime.h").read_text(encoding="utf-8")
-    options = _options(compiler)
-    parts = (compiler.identity, *options, text, header)
+def _runtime_library(compiler: Compiler, checked: bool, _folder: Path) -> Path:
+    files = ("runtime.cpp", "checker.cpp") if checked else ("runtime.cpp",)
+    text = "".join((_HERE / name).read_text(encoding="utf-8") for name in files)
+    headers = [(_HERE / name).read_text(encoding="utf-8") for name in _RUNTIME_HEADERS]
+    options = _options(compiler, checked)
+    parts = (compiler.identity, *options, text, *headers)
     # The soname is what kernels ask the dynamic loader for, wherever the cache lies by then.
     soname = f"cugraphmodel-{cache.key_of(parts)}.so"
 
     def build(path: Path) -> None:
         arguments = [*options, "-shared", f"-Wl,-soname,{soname}", "-o", str(path)]
-        arguments += [str(_HERE / "runtime.cpp"), "-pthread"]
+        arguments += [*(str(_HERE / name) for name in files), "-pthread"]
         _run(compiler, arguments, Source("runtime.cpp", text), options)
 
     return cache.cached(parts, ".so", build)
 
 
 def compile_source(
-    source: Source, macros: Sequence[tuple[str, str]] = (), compiler: Compiler | None = None
+    source: Source,
+    macros: Sequence[tuple[str, str]] = (),
+    compiler: Compiler | None = None,
+    *,
+    checked: bool = False,
 ) -> Path:
     """Compile a kernel source.
 
@@ -214,6 +240,7 @@ def compile_source(
         source: from :func:`cugraphmodel.kernels.source.load_source`, or text of your own.
         macros: preprocessor definitions.
         compiler: default: :func:`find_compiler`.
+        checked: for the check mode.
 
     Returns:
         A shared library that exports one ``cuhost_kernel_NAME`` an entry point.
@@ -222,10 +249,12 @@ def compile_source(
         KernelCompileError: it does not compile.
     """
     compiler = compiler or find_compiler()
-    runtime = runtime_library(compiler)
+    runtime = runtime_library(compiler, checked)
     definitions = [f"-D{name}={value}" for name, value in macros]
-    options = (*_options(compiler), *_frame_limit(compiler), *definitions)
-    if is_flat(source.text):
+    options = (*_options(compiler, checked), *_frame_limit(compiler), *definitions)
+    if checked:
+        options += _SANITIZERS
+    elif is_flat(source.text):
         options += ("-DCUHOST_FLAT",)
     translated = translate(source, compiler.is_clang)
     headers = [(_HERE / name).read_text(encoding="utf-8") for name in ("cuda_host.h", "runtime.h")]
@@ -234,10 +263,16 @@ def compile_source(
     def build(path: Path) -> None:
         unit = path.with_suffix(".cpp")
         unit.write_text(translated, encoding="utf-8")
-        arguments = [*options, "-shared", f"-I{_KERNELS}", f"-I{_HERE}", "-o", str(path)]
-        # -x none ends the reach of zig's -x c++, which the library's path must not fall under.
-        arguments += [str(unit), "-x", "none", str(runtime), "-lm"]
-        _run(compiler, arguments, source, options)
+        includes = (f"-I{_KERNELS}", f"-I{_HERE}")
+        # -x none ends the reach of zig's -x c++, which the libraries' paths must not fall under.
+        linked = ["-shared", "-o", str(path), "-x", "none", str(runtime), "-lm"]
+        if not checked:
+            _run(compiler, [*options, *includes, str(unit), *linked], source, options)
+            return
+        # Linked on its own, without the options that would bring the sanitizers' own libraries.
+        compiled = path.with_suffix(".o")
+        _run(compiler, [*options, *includes, "-c", "-o", str(compiled), str(unit)], source, options)
+        _run(compiler, ["-g1", "-x", "none", str(compiled), *linked], source, options)
 
     return cache.cached(parts, ".so", build)
 

@@ -10,7 +10,7 @@ typedef __SIZE_TYPE__ size_t;
 
 #define __global__
 #define __device__
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ CUHOST_INLINE
 #define __align__(num_bytes) __attribute__((aligned(num_bytes)))
 #define __launch_bounds__(...)
 
@@ -47,10 +47,10 @@ static __thread uint3 flat_thread, flat_block, flat_block_dim, flat_grid_dim;
 #define blockDim (cuhost::flat_block_dim)
 #define gridDim (cuhost::flat_grid_dim)
 #else
-#define threadIdx (cuhost_current->index)
-#define blockIdx (cuhost_current->block->index)
-#define blockDim (cuhost_current->block->dim)
-#define gridDim (cuhost_current->block->grid_dim)
+#define threadIdx (CUHOST_THREAD->index)
+#define blockIdx (CUHOST_THREAD->block->index)
+#define blockDim (CUHOST_THREAD->block->dim)
+#define gridDim (CUHOST_THREAD->block->grid_dim)
 #endif
 #define warpSize 32
 
@@ -188,13 +188,13 @@ CUHOST_INLINE T atomicCAS(T* address, typename cuhost::Identity<T>::type compare
   static int cuhost_slot_##name##_;                                                          \
   cuhost_type_##name##_& name = *(cuhost_type_##name##_*)cuhost_shared_memory(               \
       &cuhost_slot_##name##_, sizeof(cuhost_type_##name##_), alignof(cuhost_type_##name##_), \
-      #name)
+      __is_class(T) && sizeof(T) > 2 ? 0 : sizeof(T), #name)
 
-CUHOST_INLINE void* cuhost_dynamic_shared() { return cuhost_current->block->dynamic_shared; }
+CUHOST_INLINE void* cuhost_dynamic_shared() { return CUHOST_THREAD->block->dynamic_shared; }
 
 namespace cuhost {
 
-CUHOST_INLINE unsigned lane() { return cuhost_current->rank % kWarpSize; }
+CUHOST_INLINE unsigned lane() { return CUHOST_THREAD->rank % kWarpSize; }
 
 template <class T>
 struct ShufflePayload {
@@ -445,10 +445,10 @@ struct Entry<void (*)(Ts...), function> {
   static constexpr decltype(Kernel::run_flat) run_flat = nullptr;
 
   template <int... numbers>
-  static CUHOST_INLINE void unpack(void** arguments, Sequence<numbers...>) {
+  static CUHOST_INLINE CUHOST_UNCHECKED void unpack(void** arguments, Sequence<numbers...>) {
     function(*(Ts*)arguments[numbers]...);
   }
-  static void call(void** arguments) { unpack(arguments, All()); }
+  static CUHOST_UNCHECKED void call(void** arguments) { unpack(arguments, All()); }
 #endif
 };
 

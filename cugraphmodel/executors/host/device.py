@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import ctypes
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -13,9 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel import settings
-from cugraphmodel.errors import DataIndexError, DeviceMemoryError, GraphClosedError, KernelError
+from cugraphmodel.errors import (
+    DataIndexError,
+    DeviceMemoryError,
+    GraphClosedError,
+    KernelCheckError,
+    KernelError,
+)
 from cugraphmodel.executors.base import Progress, WeightStore
+from cugraphmodel.executors.host.checked import Marks, Tensor, spaced, tensor_records
 from cugraphmodel.executors.host.compiler import find_compiler, runtime_library
+from cugraphmodel.executors.host.failure import Failure
 from cugraphmodel.executors.host.memory import (
     HostWeightStore,
     Resident,
@@ -23,7 +32,14 @@ from cugraphmodel.executors.host.memory import (
     available_bytes,
     view,
 )
-from cugraphmodel.executors.host.module import HostModule, LaunchRecord, Pointer, Runtime
+from cugraphmodel.executors.host.module import (
+    HostKernel,
+    HostModule,
+    LaunchRecord,
+    Pointer,
+    Runtime,
+    TensorRecord,
+)
 from cugraphmodel.ir import Parameters, Value
 from cugraphmodel.kernels.source import load_source
 from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, Workspace
@@ -41,15 +57,18 @@ _NO_ERROR = 0xFFFFFFFF
 class HostDevice:
     """The CPU; see :class:`cugraphmodel.executors.base.Device`.
 
+    Args:
+        checked: look up every access and compare every barrier; see ``docs/check.md``.
+
     Raises:
         DeviceUnavailableError: this is not Linux on x86-64.
         CompilerNotFoundError: there is no C++ compiler.
     """
 
-    name = "cpu"
-
-    def __init__(self) -> None:
+    def __init__(self, *, checked: bool = False) -> None:
+        self._checked = checked
         self._compiler = find_compiler()
+        self.name = "cpu:check" if checked else "cpu"
         self.description = f"{_processor_name()}, kernels by {self._compiler.title}"
 
     def weight_store(self) -> HostWeightStore:
@@ -76,6 +95,8 @@ class HostDevice:
         """
         if not isinstance(store, HostWeightStore):
             raise TypeError(f"a store of this device is needed, got {type(store).__name__}")
+        if self._checked:
+            plan = spaced(plan)
         modules = self._compile(plan, progress)
         constants = list(plan.constants.values())
         need = plan.arena_bytes + plan.staging_bytes + store.missing_bytes(constants)
@@ -88,19 +109,23 @@ class HostDevice:
                 have_bytes=have,
             )
         residents = store.acquire(constants, params)
-        return HostExecutable(plan, modules, residents, Runtime(self._compiler))
+        runtime = Runtime(self._compiler, checked=self._checked)
+        return HostExecutable(plan, modules, residents, runtime, checked=self._checked)
 
     def _compile(self, plan: Plan, progress: Progress | None) -> _Modules:
         """All distinct modules of a plan; compilers run side by side."""
         wanted = list(dict.fromkeys(_module_key(step.launch) for step in plan.steps))
-        runtime_library(self._compiler)
+        runtime_library(self._compiler, self._checked)
         modules: dict[tuple[str, _Macros], HostModule] = {}
         with concurrent.futures.ThreadPoolExecutor(settings.host_threads()) as pool:
             jobs = {
-                pool.submit(HostModule, load_source(source), macros, self._compiler): (
-                    source,
+                pool.submit(
+                    HostModule,
+                    load_source(source),
                     macros,
-                )
+                    self._compiler,
+                    checked=self._checked,
+                ): (source, macros)
                 for source, macros in wanted
             }
             try:
@@ -131,11 +156,14 @@ class HostExecutable:
         modules: _Modules,
         residents: Mapping[str, Resident],
         runtime: Runtime,
+        *,
+        checked: bool = False,
     ) -> None:
         self._plan = plan
         self._runtime = runtime
         self._order = settings.host_order()
-        self._num_workers = settings.host_threads()
+        self._num_workers = 1 if checked else settings.host_threads()
+        self._marks = Marks(plan) if checked else None
         self._modules = modules
         self._error_word = np.full(1, _NO_ERROR, np.uint32)
         memory = _Memory(plan, residents, allocate(plan.arena_bytes))
@@ -152,6 +180,8 @@ class HostExecutable:
         self.outputs: tuple[Array, ...] = tuple(_read_only(array) for array in staged)
 
         self._packed: list[Array] = []
+        self._kernels: list[HostKernel] = []
+        self._tensors: list[ctypes.Array[TensorRecord]] = []
         records = [
             self._record(number, step, memory, modules) for number, step in enumerate(plan.steps)
         ]
@@ -164,11 +194,49 @@ class HostExecutable:
             kernel = modules[_module_key(launch)].get_function(launch.entry)
             arguments = [self._resolved(number, step, item, memory) for item in launch.args]
             packed = kernel.pack(arguments)
-            record = kernel.record(launch.grid, launch.block, packed, launch.shared_bytes)
+            tensors = self._tensor_records(kernel, step, memory)
+            record = kernel.record(launch.grid, launch.block, packed, launch.shared_bytes, tensors)
         except KernelError as error:
             raise KernelError(f"{step.node.label}, {launch.source}: {error}") from None
         self._packed.append(packed)
+        self._kernels.append(kernel)
         return record
+
+    def _tensor_records(
+        self, kernel: HostKernel, step: Step, memory: _Memory
+    ) -> ctypes.Array[TensorRecord] | None:
+        """Check mode: the memory that a launch may access."""
+        if self._marks is None:
+            return None
+        tensors = []
+        for position, (parameter, argument) in enumerate(
+            zip(kernel.parameters, step.launch.args, strict=True)
+        ):
+            tensor = self._tensor(f"argument {position}", argument, step, memory, self._marks)
+            if tensor is not None:
+                tensors.append((parameter, tensor))
+        self._tensors.append(tensor_records(tensors))
+        return self._tensors[-1]
+
+    def _tensor(
+        self, name: str, argument: Argument, step: Step, memory: _Memory, marks: Marks
+    ) -> Tensor | None:
+        if isinstance(argument, Value):
+            slot = self._plan.slots.get(argument.name)  # None: a constant
+            return Tensor(
+                memory.address(argument),
+                argument.num_bytes,
+                argument.dtype.itemsize,
+                None if slot is None else marks.address(slot),
+                f"{name} ({argument.name})",
+            )
+        if isinstance(argument, Workspace):
+            slot = step.workspaces[argument]
+            address = memory.arena.ctypes.data + slot.offset
+            return Tensor(address, slot.num_bytes, None, marks.address(slot), f"{name} (workspace)")
+        if argument is ERROR_WORD:
+            return Tensor(self._error_word.ctypes.data, 4, 4, None, f"{name} (error word)")
+        return None
 
     def _resolved(
         self, number: int, step: Step, argument: Argument, memory: _Memory
@@ -202,19 +270,15 @@ class HostExecutable:
         return (marks[1] - marks[0]) / 1e6
 
     def _replay(self, mark: Callable[[], None]) -> None:
-        if self._memory is None:
-            raise GraphClosedError("This graph was closed; capture it again.")
-        self._error_word[0] = _NO_ERROR
-        for target, staged in self._copies_in:
-            np.copyto(target, staged)
+        self._begin()
         mark()
-        failure = self._runtime.run(
-            self._launches, order=self._order, num_workers=self._num_workers
-        )
+        failure = self._run(0)
         mark()
         if failure is not None:
-            step = self._plan.steps[failure[0]]
-            raise KernelError(f"{step.node.label}, {step.launch.entry}: {failure[1]}")
+            raise self._error(failure)
+        unwritten = None if self._marks is None else self._marks.unwritten_output()
+        if unwritten is not None:
+            raise unwritten
         for staged, source in self._copies_out:
             np.copyto(staged, source)
         if self._error_word[0] != _NO_ERROR:
@@ -224,6 +288,48 @@ class HostExecutable:
                 "The outputs of this run mean nothing; the graph can be run again.",
                 node=step.node,
             )
+
+    def findings(self) -> list[KernelCheckError]:
+        """Check mode: replay to the end, whatever is found on the way.
+
+        Returns:
+            The first fault of each launch that has one. What such a launch left unwritten counts
+            as zeros for those after it. The outputs mean nothing.
+        """
+        assert self._marks is not None, "not a check-mode executable"
+        self._begin()
+        assert self._memory is not None
+        found: list[KernelCheckError] = []
+        failure = self._run(0)
+        while failure is not None:
+            error = self._error(failure)
+            if not isinstance(error, KernelCheckError):
+                raise error
+            found.append(error)
+            self._marks.clear_unwritten(self._plan.steps[failure.launch], self._memory.arena)
+            failure = self._run(failure.launch + 1)
+        unwritten = self._marks.unwritten_output()
+        return found if unwritten is None else [*found, unwritten]
+
+    def _begin(self) -> None:
+        if self._memory is None:
+            raise GraphClosedError("This graph was closed; capture it again.")
+        self._error_word[0] = _NO_ERROR
+        for target, staged in self._copies_in:
+            np.copyto(target, staged)
+        if self._marks is not None:
+            self._marks.restart()
+
+    def _run(self, first: int) -> Failure | None:
+        """Run all launches from ``first`` on, to the end or to the first failure."""
+        return self._runtime.run(
+            self._launches, order=self._order, num_workers=self._num_workers, first=first
+        )
+
+    def _error(self, failure: Failure) -> KernelError:
+        step = self._plan.steps[failure.launch]
+        kernel = self._kernels[failure.launch]
+        return kernel.error(failure, f"{step.node.label}, {step.launch.entry}")
 
     def close(self) -> None:
         """Drop all memory; what views still alive refer to goes with them."""

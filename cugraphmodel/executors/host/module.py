@@ -21,9 +21,18 @@ from cugraphmodel.executors.host.compiler import (
     find_compiler,
     runtime_library,
 )
+from cugraphmodel.executors.host.failure import Failure
 from cugraphmodel.kernels.source import Source
 
-__all__ = ["HostKernel", "HostModule", "LaunchRecord", "Pointer", "Runtime"]
+__all__ = [
+    "HostKernel",
+    "HostModule",
+    "LaunchRecord",
+    "Parameter",
+    "Pointer",
+    "Runtime",
+    "TensorRecord",
+]
 
 Array = npt.NDArray[Any]
 
@@ -45,8 +54,21 @@ class _Kernel(ctypes.Structure):
     ]
 
 
+class TensorRecord(ctypes.Structure):
+    """``Tensor`` of ``records.h``: what the check mode knows of an argument."""
+
+    _fields_ = [
+        ("first", ctypes.c_void_p),
+        ("num_bytes", ctypes.c_uint64),
+        ("initialised", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("element_bytes", ctypes.c_uint32),
+        ("is_const", ctypes.c_uint32),
+    ]
+
+
 class LaunchRecord(ctypes.Structure):
-    """``LaunchRecord`` of ``runtime.cpp``."""
+    """``LaunchRecord`` of ``records.h``."""
 
     _fields_ = [
         ("kernel", ctypes.c_void_p),
@@ -55,6 +77,8 @@ class LaunchRecord(ctypes.Structure):
         ("block", ctypes.c_uint * 3),
         ("dynamic_bytes", ctypes.c_uint64),
         ("cost_ns", ctypes.c_uint64),
+        ("tensors", ctypes.c_void_p),
+        ("num_tensors", ctypes.c_uint64),
     ]
 
 
@@ -67,8 +91,21 @@ class _RunOptions(ctypes.Structure):
 
 
 class _RunError(ctypes.Structure):
-    _fields_ = [("launch", ctypes.c_int32), ("text", ctypes.c_char * 1020)]
+    _fields_ = [
+        ("launch", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("block", ctypes.c_uint * 3),
+        ("thread", ctypes.c_uint * 3),
+        ("memory", ctypes.c_char * 128),
+        ("file", ctypes.c_char * 256),
+        ("line", ctypes.c_uint32),
+        ("num_frames", ctypes.c_uint32),
+        ("frames", ctypes.c_uint64 * 16),
+        ("text", ctypes.c_char * 1024),
+    ]
 
+
+_KINDS = ("system", "trap", "limit", "synccheck", "memcheck", "racecheck", "initcheck", "ubcheck")
 
 _ORDERS = {"forward": 0, "reverse": 1, "random": 2}
 _LOAD_LOCK = threading.Lock()
@@ -85,10 +122,10 @@ def _load(path: Path) -> ctypes.CDLL:
 
 
 class Runtime:
-    """The runtime that kernels of one compiler run on."""
+    """The runtime that kernels of one compiler run on, plain or of the check mode."""
 
-    def __init__(self, compiler: Compiler) -> None:
-        self._run = _load(runtime_library(compiler)).cuhost_run
+    def __init__(self, compiler: Compiler, *, checked: bool = False) -> None:
+        self._run = _load(runtime_library(compiler, checked)).cuhost_run
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
     def run(
@@ -97,18 +134,37 @@ class Runtime:
         *,
         order: tuple[str, int] = ("forward", 0),
         num_workers: int = 1,
-    ) -> tuple[int, str] | None:
+        first: int = 0,
+    ) -> Failure | None:
         """Run launches one after the other, without the GIL.
 
+        Args:
+            launches: made by :meth:`HostKernel.record`.
+            order: of the threads, as ``settings.host_order()`` gives it.
+            num_workers: OS threads; one in the check mode.
+            first: index of the launch to begin with.
+
         Returns:
-            None, or the index of the launch that failed and what happened.
+            None, or why a launch failed; those after it did not run.
         """
         kind, seed = order
         options = _RunOptions(_ORDERS[kind], seed, num_workers)
         error = _RunError()
-        if self._run(launches, len(launches), ctypes.byref(options), ctypes.byref(error)) == 0:
+        begin = ctypes.byref(launches, first * ctypes.sizeof(LaunchRecord))
+        count = len(launches) - first
+        if self._run(begin, count, ctypes.byref(options), ctypes.byref(error)) == 0:
             return None
-        return error.launch, error.text.decode(errors="replace")
+        file = error.file.decode(errors="replace")
+        return Failure(
+            launch=first + error.launch,
+            kind=_KINDS[error.kind],
+            block=tuple(error.block),
+            thread=tuple(error.thread),
+            text=error.text.decode(errors="replace"),
+            memory=error.memory.decode(errors="replace"),
+            place=(file, error.line) if file else None,
+            frames=tuple(error.frames[: error.num_frames]),
+        )
 
 
 @dataclass(frozen=True)
@@ -133,12 +189,14 @@ class Parameter:
         num_bytes: size of the parameter.
         element: dtype behind a pointer; None for ``void`` and structs.
         is_const: whether a pointer is to const.
+        element_bytes: of an element behind a pointer; 1 for ``void``, 0 for a struct.
     """
 
     kind: str
     num_bytes: int
     element: np.dtype | None
     is_const: bool
+    element_bytes: int
 
     def __str__(self) -> str:
         if self.kind == "P":
@@ -177,6 +235,10 @@ class Parameter:
         return self.element.kind == "u" and self.element.itemsize % dtype.itemsize == 0
 
 
+def _element_bytes(entry: _Parameter) -> int:
+    return 0 if chr(entry.element_kind) == "V" else max(entry.element_bytes, 1)
+
+
 def _described(argument: object) -> str:
     if isinstance(argument, np.ndarray):
         return f"an array of {argument.nbytes} bytes"
@@ -192,6 +254,11 @@ class HostModule:
         source: a package file, or text of your own.
         macros: preprocessor definitions.
         compiler: default: whichever is found first.
+        checked: for the check mode.
+
+    Attributes:
+        library: path of the compiled library.
+        checked: whether it is for the check mode.
     """
 
     def __init__(
@@ -199,11 +266,15 @@ class HostModule:
         source: Source,
         macros: Sequence[tuple[str, str]] = (),
         compiler: Compiler | None = None,
+        *,
+        checked: bool = False,
     ) -> None:
         compiler = compiler or find_compiler()
         self.source = source
-        self.runtime = Runtime(compiler)
-        self._library = _load(compile_source(source, macros, compiler))
+        self.checked = checked
+        self.runtime = Runtime(compiler, checked=checked)
+        self.library = compile_source(source, macros, compiler, checked=checked)
+        self._loaded = _load(self.library)
 
     def get_function(self, name: str) -> HostKernel:
         """The entry point of this name.
@@ -212,7 +283,7 @@ class HostModule:
             KernelError: there is none.
         """
         try:
-            return HostKernel(self, name, _Kernel.in_dll(self._library, f"cuhost_kernel_{name}"))
+            return HostKernel(self, name, _Kernel.in_dll(self._loaded, f"cuhost_kernel_{name}"))
         except ValueError:
             raise KernelError(
                 f'{self.source.name} has no `extern "C" __global__ void {name}(...)`.'
@@ -241,6 +312,7 @@ class HostKernel:
                 entry.num_bytes,
                 None if chr(entry.element_kind) in "\0VP" else np.dtype(chr(entry.element_kind)),
                 bool(entry.is_const),
+                _element_bytes(entry),
             )
             for entry in kernel.parameters[: kernel.num_parameters]
         )
@@ -280,8 +352,17 @@ class HostKernel:
         block: tuple[int, int, int],
         packed: Array,
         dynamic_bytes: int = 0,
+        tensors: ctypes.Array[TensorRecord] | None = None,
     ) -> LaunchRecord:
         """A launch for :meth:`Runtime.run`.
+
+        Args:
+            grid: blocks, as in CUDA.
+            block: threads of a block, as in CUDA.
+            packed: from :meth:`pack`; must live as long as the record.
+            dynamic_bytes: dynamic shared memory of a block.
+            tensors: check mode: all memory that the arguments point to; must live as long as the
+                record.
 
         Raises:
             KernelError: the block has more threads than ``__launch_bounds__`` promises.
@@ -292,7 +373,15 @@ class HostKernel:
                 f"{self.name} runs with at most {self.max_threads} threads a block, got {block}."
             )
         address = ctypes.addressof(self._kernel)
-        return LaunchRecord(address, packed.ctypes.data, grid, block, dynamic_bytes, 0)
+        where, count = (ctypes.addressof(tensors), len(tensors)) if tensors else (None, 0)
+        return LaunchRecord(
+            address, packed.ctypes.data, grid, block, dynamic_bytes, 0, where, count
+        )
+
+    def error(self, failure: Failure, where: str) -> KernelError:
+        """The exception for a failed launch of this kernel; its message begins with ``where``."""
+        module = self._module
+        return failure.error(self.name, module.library, checked=module.checked, where=where)
 
     def __call__(
         self,
@@ -303,6 +392,7 @@ class HostKernel:
         shared_bytes: int = 0,
         order: tuple[str, int] | None = None,
         num_workers: int | None = None,
+        tensors: ctypes.Array[TensorRecord] | None = None,
     ) -> None:
         """Launch and wait.
 
@@ -312,17 +402,17 @@ class HostKernel:
             args: arrays are passed by address, or by value where the kernel takes a struct.
             shared_bytes: dynamic shared memory of a block.
             order: of the threads; default: ``settings.host_order()``.
-            num_workers: OS threads; default: ``settings.host_threads()``.
+            num_workers: OS threads; default: ``settings.host_threads()``, in the check mode 1.
+            tensors: check mode: as :meth:`record`.
 
         Raises:
             KernelError: the arguments do not fit, or the kernel failed.
         """
         packed = self.pack(args)
-        launches = (LaunchRecord * 1)(self.record(grid, block, packed, shared_bytes))
+        launches = (LaunchRecord * 1)(self.record(grid, block, packed, shared_bytes, tensors))
+        workers = 1 if self._module.checked else num_workers or settings.host_threads()
         failure = self._module.runtime.run(
-            launches,
-            order=order or settings.host_order(),
-            num_workers=num_workers or settings.host_threads(),
+            launches, order=order or settings.host_order(), num_workers=workers
         )
         if failure is not None:
-            raise KernelError(f"{self.name}: {failure[1]}")
+            raise self.error(failure, self.name)

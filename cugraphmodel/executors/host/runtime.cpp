@@ -4,8 +4,6 @@
 // One block runs on one OS thread. Each of its CUDA threads is a fiber: a stack of its own, and a
 // switch of six registers whenever it waits. Fibers never migrate and are not pre-empted, so within
 // a block nothing here needs a lock. Blocks are shared out over a pool of OS threads.
-#include "runtime.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include "checker.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
 #error "the CPU device needs Linux on x86-64: the switch between fibers is written for it"
@@ -27,29 +27,6 @@
 using namespace cuhost;
 
 __thread Thread* cuhost_current __attribute__((tls_model("initial-exec"))) = nullptr;
-
-// ---- What Python hands in (device.py and module.py declare the same structs with ctypes)
-
-struct LaunchRecord {
-  const Kernel* kernel;
-  void** arguments;
-  uint3 grid, block;
-  uint64_t dynamic_bytes;
-  uint64_t cost_ns;  // processor time of the last execution; 0: not known yet
-};
-
-enum Order { kForward = 0, kReverse = 1, kRandom = 2 };
-
-struct RunOptions {
-  int32_t order;
-  uint32_t seed;
-  int32_t num_workers;
-};
-
-struct RunError {
-  int32_t launch;
-  char text[1020];
-};
 
 // ---- Switching between fibers
 
@@ -89,6 +66,7 @@ enum : size_t {
   kGuardBytes = 4096,
   kMaxSlots = 65536,
   kSavedRegisters = 6,
+  kSavedFramePointer = 5,  // its place among them on the stack
 };
 enum { kMaxWarps = kMaxThreads / kWarpSize, kWords = kMaxThreads / 64 };
 
@@ -161,12 +139,15 @@ struct Worker {
   bool stack_ready[kMaxThreads];
 
   char* shared;
-  size_t shared_used;
+  size_t shared_used, num_shared;  // of this block: bytes, arrays
   SharedSlot slots[kMaxSlots];
 
   bool failed;
-  char error[1020];
+  RunError error;
   Worker* next_free;
+#if defined(CUHOST_CHECK)
+  Checker* checker;
+#endif
 };
 
 static __thread Worker* this_worker __attribute__((tls_model("initial-exec")));
@@ -178,24 +159,43 @@ static char* stack_bottom(Worker* worker, int stack) {
 static void resume(Worker* worker, Context* from, Fiber* to) {
   worker->current = to;
   cuhost_current = &to->thread;
+#if defined(CUHOST_CHECK)
+  set_rank(worker->checker, to->thread.rank);
+#endif
   cuhost_switch(from, &to->context);
 }
 
-// Ends the block: the scheduler goes on, all fibers are dropped where they stand.
-static COLD __attribute__((noreturn, format(printf, 2, 3))) void fail(Worker* worker,
-                                                                     const char* format, ...) {
-  const uint3 block = worker->block.index, thread = cuhost_current->index;
-  int length = snprintf(worker->error, sizeof worker->error,
-                        "block (%u,%u,%u) thread (%u,%u,%u): ", block.x, block.y, block.z, thread.x,
-                        thread.y, thread.z);
-  va_list values;
-  va_start(values, format);
-  vsnprintf(worker->error + length, sizeof worker->error - size_t(length), format, values);
-  va_end(values);
+void cuhost::fail_with(Kind kind, const char* memory, const char* file, unsigned line,
+                       const char* format, va_list values) {
+  Worker* worker = this_worker;
+  RunError& error = worker->error;
+  error.kind = kind;
+  error.block = worker->block.index;
+  error.thread = cuhost_current->index;
+  snprintf(error.memory, sizeof error.memory, "%s", memory ? memory : "");
+  snprintf(error.file, sizeof error.file, "%s", file ? file : "");
+  error.line = line;
+  vsnprintf(error.text, sizeof error.text, format, values);
+#if defined(CUHOST_CHECK)
+  void* frame = __builtin_frame_address(0);
+  const Fiber* fiber = reinterpret_cast<Fiber*>(cuhost_current);
+  if (fiber != worker->current) {  // one that waits, for the report of a deadlock
+    frame = static_cast<void**>(fiber->context.stack_pointer)[kSavedFramePointer];
+  }
+  collect_frames(worker->checker, frame, &error);
+  end_block();
+#endif
   worker->failed = true;
   Context dropped;
   cuhost_switch(&dropped, &worker->scheduler);
   __builtin_unreachable();
+}
+
+static COLD __attribute__((noreturn, format(printf, 2, 3))) void fail(Kind kind, const char* format,
+                                                                     ...) {
+  va_list values;
+  va_start(values, format);
+  fail_with(kind, nullptr, nullptr, 0, format, values);
 }
 
 static void run_threads();
@@ -207,7 +207,7 @@ static void start_fiber(Worker* worker, Fiber* fiber) {
   char* bottom = stack_bottom(worker, fiber->stack);
   if (UNLIKELY(!worker->stack_ready[fiber->stack])) {
     if (mprotect(bottom + kGuardBytes, kStackBytes - kGuardBytes, PROT_READ | PROT_WRITE) != 0) {
-      fail(worker, "no memory for the stack of a thread");
+      fail(kLimit, "no memory for the stack of a thread");
     }
     worker->stack_ready[fiber->stack] = true;
   }
@@ -217,6 +217,7 @@ static void start_fiber(Worker* worker, Fiber* fiber) {
   *--frame = nullptr;  // return address of run_threads, which never returns
   *--frame = reinterpret_cast<void*>(run_threads);
   frame -= kSavedRegisters;
+  frame[kSavedFramePointer] = nullptr;  // the chain of calls ends here
   fiber->context.stack_pointer = frame;
 }
 
@@ -230,23 +231,27 @@ static Fiber* next_fiber(Worker* worker, unsigned position) {
 
 static COLD __attribute__((noreturn)) void report_deadlock(Worker* worker) {
   unsigned at_barrier = 0, at_warp = 0, line = 0, mask = 0, lane = 0;
+  Thread* stuck = nullptr;
   for (unsigned position = 0; position < worker->num_threads; ++position) {
-    const Fiber& fiber = worker->fibers[position];
+    Fiber& fiber = worker->fibers[position];
     const Warp& warp = worker->warps[fiber.thread.rank / kWarpSize];
     if (worker->at_barrier.words[position / 64] >> position % 64 & 1) {
       ++at_barrier;
       line = unsigned(fiber.line);
+      if (!stuck) stuck = &fiber.thread;
     } else if (warp.waiting >> fiber.thread.rank % kWarpSize & 1) {
       ++at_warp;
+      stuck = &fiber.thread;
       lane = fiber.thread.rank % kWarpSize;
       mask = warp.masks[lane];
     }
   }
+  cuhost_current = stuck;
   if (at_warp == 0) {
-    fail(worker, "deadlock: %u of %u threads wait for ever at a block barrier (line %u)",
+    fail(kSynccheck, "deadlock: %u of %u threads wait for ever at a block barrier (line %u)",
          at_barrier, worker->num_threads, line);
   }
-  fail(worker,
+  fail(kSynccheck,
        "deadlock: %u of %u threads wait for ever at a warp operation (e.g. lane %u with mask %08x) "
        "and %u at a block barrier",
        at_warp, worker->num_threads, lane, mask, at_barrier);
@@ -265,12 +270,21 @@ static void release_barrier(Worker* worker) {
     worker->at_barrier.words[word] = 0;
   }
   worker->num_arrived = 0;
+#if defined(CUHOST_CHECK)
+  block_synchronised(worker->checker);
+#endif
 }
 
 // If every lane that `lane` waits for has come: runs the operation and lets them go.
 static bool try_release_warp(Worker* worker, unsigned warp_index, unsigned lane) {
   Warp& warp = worker->warps[warp_index];
   const unsigned mask = warp.masks[lane], needed = mask & warp.existing & ~warp.gone;
+#if defined(CUHOST_CHECK)
+  if (mask & warp.gone) {
+    fail(kSynccheck, "a warp operation whose mask %08x names lanes that have ended (%08x)", mask,
+         mask & warp.gone);
+  }
+#endif
   if ((warp.waiting & needed) != needed) return false;
   const unsigned* positions = &worker->position_of_rank[warp_index * kWarpSize];
   const WarpFunction function = worker->fibers[positions[lane]].warp_function;
@@ -278,11 +292,15 @@ static bool try_release_warp(Worker* worker, unsigned warp_index, unsigned lane)
     const int other = __builtin_ctz(rest);
     if (warp.masks[other] != mask) return false;
     if (UNLIKELY(worker->fibers[positions[other]].warp_function != function)) {
-      fail(worker, "lanes %u and %d of one warp meet at different warp operations", lane, other);
+      fail(kSynccheck, "lanes %u and %d of one warp meet at different warp operations", lane, other);
     }
   }
   for (unsigned rest = needed; rest; rest &= rest - 1) {
     worker->runnable.add(positions[__builtin_ctz(rest)]);
+#if defined(CUHOST_CHECK)
+    const unsigned rank = warp_index * kWarpSize + unsigned(__builtin_ctz(rest));
+    if (!warp.payloads[lane]) warp_synchronised(worker->checker, rank);
+#endif
   }
   warp.waiting &= ~needed;
   function(warp.payloads, needed);
@@ -290,7 +308,7 @@ static bool try_release_warp(Worker* worker, unsigned warp_index, unsigned lane)
 }
 
 static COLD __attribute__((noreturn)) void report_ended_threads(Worker* worker) {
-  fail(worker, "some threads of the block ended before a block-wide operation that all must call");
+  fail(kSynccheck, "some threads of the block ended before a block-wide operation that all must call");
 }
 
 static void thread_ended(Worker* worker, Fiber* fiber) {
@@ -321,6 +339,9 @@ static void run_threads() {
       next->stack = fiber->stack;
       worker->current = next;
       cuhost_current = &next->thread;
+#if defined(CUHOST_CHECK)
+      set_rank(worker->checker, next->thread.rank);
+#endif
       continue;
     }
     worker->free_stacks[worker->num_free_stacks++] = fiber->stack;
@@ -337,7 +358,7 @@ static void run_threads() {
 static bool arrive(Worker* worker, Fiber* fiber, BlockFunction function) {
   if (worker->num_arrived == 0) worker->barrier_function = function;
   if (UNLIKELY(worker->barrier_function != function)) {
-    fail(worker, "threads of one block wait at different block-wide operations");
+    fail(kSynccheck, "threads of one block wait at different block-wide operations");
   }
   if (worker->num_arrived + 1 == worker->num_live) return true;
   ++worker->num_arrived;
@@ -349,6 +370,13 @@ void cuhost_block_barrier(int line) {
   Worker* worker = this_worker;
   Fiber* fiber = worker->current;
   fiber->line = line;
+#if defined(CUHOST_CHECK)
+  const int first = worker->at_barrier.next(0, worker->num_words);
+  if (first >= 0 && worker->fibers[first].line != line && !worker->barrier_function) {
+    fail(kSynccheck, "threads of one block wait at different __syncthreads (lines %d and %d)",
+         worker->fibers[first].line, line);
+  }
+#endif
   if (arrive(worker, fiber, nullptr)) {
     release_barrier(worker);
   } else {
@@ -375,7 +403,7 @@ void cuhost_warp_collective(unsigned mask, void* payload, WarpFunction function)
   Fiber* fiber = worker->current;
   const unsigned lane = fiber->thread.rank % kWarpSize, warp_index = fiber->thread.rank / kWarpSize;
   if (UNLIKELY(!(mask >> lane & 1))) {
-    fail(worker, "lane %u calls a warp operation whose mask %08x leaves it out", lane, mask);
+    fail(kSynccheck, "lane %u calls a warp operation whose mask %08x leaves it out", lane, mask);
   }
   Warp& warp = worker->warps[warp_index];
   fiber->warp_function = function;
@@ -385,17 +413,22 @@ void cuhost_warp_collective(unsigned mask, void* payload, WarpFunction function)
   if (!try_release_warp(worker, warp_index, lane)) wait(worker, fiber);
 }
 
-void cuhost_trap(const char* why) { fail(this_worker, "%s", why); }
+#if defined(CUHOST_CHECK)
+Thread* cuhost_thread() { return cuhost_current; }
+#endif
+
+void cuhost_trap(const char* why) { fail(kTrap, "%s", why); }
 
 static int next_slot = 1;
 
 // `slot` numbers the declaration, once per process; every block gives it memory of its own.
-void* cuhost_shared_memory(int* slot, unsigned num_bytes, unsigned alignment, const char* name) {
+void* cuhost_shared_memory(int* slot, unsigned num_bytes, unsigned alignment,
+                           unsigned element_bytes, const char* name) {
   Worker* worker = this_worker;
   int number = __atomic_load_n(slot, __ATOMIC_RELAXED);
   if (UNLIKELY(number == 0)) {
     const int fresh = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
-    if (size_t(fresh) >= kMaxSlots) fail(worker, "too many __shared__ arrays in this process");
+    if (size_t(fresh) >= kMaxSlots) fail(kLimit, "too many __shared__ arrays in this process");
     if (__atomic_compare_exchange_n(slot, &number, fresh, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED)) {
       number = fresh;
@@ -406,11 +439,21 @@ void* cuhost_shared_memory(int* slot, unsigned num_bytes, unsigned alignment, co
   const size_t step = alignment < 16 ? 16 : alignment;
   const size_t offset = (worker->shared_used + step - 1) / step * step;
   if (offset + num_bytes > kMaxSharedBytes) {
-    fail(worker, "__shared__ %s: %zu bytes of shared memory, a block has %d", name,
+    fail(kLimit, "__shared__ %s: %zu bytes of shared memory, a block has %d", name,
          offset + num_bytes, int(kMaxSharedBytes));
   }
+  if (worker->num_shared >= kMaxSharedSlots) {
+    fail(kLimit, "__shared__ %s: too many arrays in one block", name);
+  }
   worker->shared_used = offset + num_bytes;
-  entry = {worker->block_serial, worker->shared + offset};
+  ++worker->num_shared;
+  char* address = worker->shared + offset + worker->num_shared * kRedzoneBytes;
+  entry = {worker->block_serial, address};
+#if defined(CUHOST_CHECK)
+  add_shared_slot(worker->checker, address, num_bytes, element_bytes, name);
+#else
+  (void)element_bytes;
+#endif
   return entry.address;
 }
 
@@ -426,8 +469,15 @@ static Worker* new_worker() {
   Worker* worker = static_cast<Worker*>(map_memory(sizeof(Worker), PROT_READ | PROT_WRITE));
   if (!worker) return nullptr;
   worker->stacks = static_cast<char*>(map_memory(kMaxThreads * kStackBytes, PROT_NONE));
-  worker->shared = static_cast<char*>(map_memory(kMaxSharedBytes, PROT_READ | PROT_WRITE));
+  const size_t redzones = kRedzoneBytes * (kMaxSharedSlots + 1);
+  worker->shared =
+      static_cast<char*>(map_memory(kMaxSharedBytes + redzones, PROT_READ | PROT_WRITE));
   if (!worker->stacks || !worker->shared) return nullptr;
+#if defined(CUHOST_CHECK)
+  worker->checker = new_checker({worker->stacks, kMaxThreads * kStackBytes},
+                                {reinterpret_cast<char*>(worker), sizeof(Worker)}, worker->shared);
+  if (!worker->checker) return nullptr;
+#endif
   return worker;
 }
 
@@ -495,13 +545,22 @@ static void run_block(Worker* worker, uint3 index, size_t dynamic_bytes) {
     worker->warps[warp].waiting = worker->warps[warp].gone = 0;
     worker->warps[warp].existing = rest >= kWarpSize ? ~0u : (1u << rest) - 1;
   }
-  worker->block.dynamic_shared = worker->shared;
+  worker->block.dynamic_shared = worker->shared + kRedzoneBytes;
   worker->shared_used = dynamic_bytes;
+  worker->num_shared = kRedzoneBytes ? 1 : 0;
   Fiber* first = &worker->fibers[0];
   cuhost_current = &first->thread;
+#if defined(CUHOST_CHECK)
+  begin_block(worker->checker);
+  add_shared_slot(worker->checker, static_cast<char*>(worker->block.dynamic_shared), dynamic_bytes,
+                  1, "dynamic shared memory");
+#endif
   worker->current = first;
   start_fiber(worker, first);
   resume(worker, &worker->scheduler, first);
+#if defined(CUHOST_CHECK)
+  end_block();
+#endif
   if (worker->failed) reset_stacks(worker);
 }
 
@@ -517,10 +576,8 @@ struct Job {
   Job* next;
 };
 
-static void report(Job* job, const char* text) {
-  if (__atomic_exchange_n(&job->failed, 1, __ATOMIC_RELAXED) == 0) {
-    snprintf(job->error->text, sizeof job->error->text, "%s", text);
-  }
+static void report(Job* job, const RunError& error) {
+  if (__atomic_exchange_n(&job->failed, 1, __ATOMIC_RELAXED) == 0) *job->error = error;
 }
 
 static bool run_fiber_blocks(Worker* worker, Job* job, uint64_t first, uint64_t end) {
@@ -719,6 +776,12 @@ static bool run_launch(Worker* worker, LaunchRecord* launch, const RunOptions* o
   const uint64_t num_chunks = (job.num_blocks + job.chunk - 1) / job.chunk;
   const bool worth = launch->cost_ns == 0 || launch->cost_ns > kHelperCostNs;
   const int num_helpers = worth ? int(smaller(workers, num_chunks)) - 1 : 0;
+#if defined(CUHOST_CHECK)
+  if (!begin_launch(worker->checker, *launch)) {
+    snprintf(error->text, sizeof error->text, "no memory for the check of a launch");
+    return false;
+  }
+#endif
   const uint64_t start = now_ns();
   if (num_helpers > 0) {
     run_with_helpers(worker, &job, num_helpers);
@@ -736,8 +799,9 @@ static bool run_launch(Worker* worker, LaunchRecord* launch, const RunOptions* o
 CUHOST_API int cuhost_run(LaunchRecord* launches, int num_launches, const RunOptions* options,
                           RunError* error) {
   Worker* worker = take_worker();
+  error->launch = 0;
+  error->kind = kSystem;
   if (!worker) {
-    error->launch = 0;
     snprintf(error->text, sizeof error->text, "no memory for the stacks of the emulated threads");
     return 1;
   }

@@ -7,7 +7,13 @@ struct uint3 {
 };
 
 #define CUHOST_API extern "C" __attribute__((visibility("default")))
+#if defined(CUHOST_CHECK)  // real calls, so that the chain of them tells where an access was
+#define CUHOST_INLINE inline __attribute__((unused))
+#define CUHOST_UNCHECKED __attribute__((no_sanitize_thread))
+#else
 #define CUHOST_INLINE inline __attribute__((always_inline, unused))
+#define CUHOST_UNCHECKED
+#endif
 
 namespace cuhost {
 
@@ -60,13 +66,19 @@ CUHOST_INLINE uint3 block_index(uint3 grid, unsigned long long number) {
 
 }  // namespace cuhost
 
-
-
 CUHOST_API __thread cuhost::Thread* cuhost_current __attribute__((tls_model("initial-exec")));
+#if defined(CUHOST_CHECK)  // a variable would be an access to look up
+CUHOST_API cuhost::Thread* cuhost_thread() __attribute__((const));
+#define CUHOST_THREAD cuhost_thread()
+#else
+#define CUHOST_THREAD cuhost_current
+#endif
 CUHOST_API void cuhost_block_barrier(int line);
 CUHOST_API void cuhost_block_collective(void* payload, cuhost::BlockFunction function);
 CUHOST_API void cuhost_warp_collective(unsigned mask, void* payload,
                                        cuhost::WarpFunction function);
+// `element_bytes`: 0 for a struct.
 CUHOST_API void* cuhost_shared_memory(int* slot, unsigned num_bytes, unsigned alignment,
-                                      const char* name);
+                                      unsigned element_bytes, const char* name);
 CUHOST_API void cuhost_trap(const char* why) __attribute__((noreturn));
+CUHOST_API void cuhost_expect_aligned(const void* pointer, unsigned alignment);  // check mode only
