@@ -5,7 +5,6 @@ A plan needs no device. Executors turn it into memory and launches without decid
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -147,7 +146,7 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
             continue
         inputs = [graph.values[name] if name else None for name in node.inputs]
         outputs = [graph.values[name] if name else None for name in node.outputs]
-        if all(output is None or math.prod(output.shape) == 0 for output in outputs):
+        if all(output is None or output.size == 0 for output in outputs):
             continue
         try:
             launches += [(node, launch) for launch in spec.lower(node, inputs, outputs)]

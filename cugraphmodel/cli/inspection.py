@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cugraphmodel.cli.report import in_units
+from cugraphmodel.cli.report import in_units, memory_text
 from cugraphmodel.errors import CuGraphModelError
 from cugraphmodel.front.bind import bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import read_model
@@ -60,10 +60,8 @@ def _text(
         types = [str(values[name]) for name in node.outputs if name in values]
         lines.append(f"{node}" + (f"  ->  {'; '.join(types)}" if types else ""))
     if plan is not None:
-        lines.append(
-            f"plan      {len(plan.steps)} kernels; weights {in_units(plan.weight_bytes)}, "
-            f"arena {in_units(plan.arena_bytes)}, staging {in_units(plan.staging_bytes)}"
-        )
+        memory = memory_text(plan.weight_bytes, plan.arena_bytes, plan.staging_bytes)
+        lines.append(f"plan      {len(plan.steps)} kernels; {memory}")
         if whole_plan:
             lines.append(str(plan))
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from typing import Any
 from cugraphmodel.executors import open_device
 from cugraphmodel.graph_model import CudaGraphModel
 
-__all__ = ["graph_facts", "graph_text", "in_units"]
+__all__ = ["graph_facts", "graph_text", "in_units", "memory_text"]
 
 
 def in_units(num_bytes: int) -> str:
@@ -31,11 +31,19 @@ def graph_facts(graph: CudaGraphModel) -> dict[str, Any]:
     }
 
 
+def memory_text(weight_bytes: int, arena_bytes: int, staging_bytes: int) -> str:
+    """What a graph holds, for people."""
+    return (
+        f"weights {in_units(weight_bytes)}, arena {in_units(arena_bytes)}, "
+        f"staging {in_units(staging_bytes)}"
+    )
+
+
 def graph_text(facts: dict[str, Any]) -> str:
     """The same for people."""
+    memory = memory_text(facts["weight_bytes"], facts["arena_bytes"], facts["staging_bytes"])
     return (
         f"device    {facts['device']}: {facts['device_description']}\n"
         f"graph     {facts['num_kernels']} kernels in one launch, {facts['precision']}\n"
-        f"memory    weights {in_units(facts['weight_bytes'])}, "
-        f"arena {in_units(facts['arena_bytes'])}, staging {in_units(facts['staging_bytes'])}"
+        f"memory    {memory}"
     )

@@ -27,7 +27,7 @@ from cugraphmodel import settings
 
 __all__ = ["cached", "folder", "key_of"]
 
-_LOG = logging.getLogger("cugraphmodel")
+_log = logging.getLogger(__name__)
 
 
 def key_of(parts: Sequence[bytes | str]) -> str:
@@ -90,7 +90,7 @@ def _reason_against(place: Path) -> str | None:
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    _LOG.warning(message)
+    _log.warning(message)
 
 
 @functools.cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,103 +41,122 @@ def conv_operands(node: Node, inputs: Sequence[Value | None]) -> tuple[Value, Va
     return x, weights, bias
 
 
+@dataclass(frozen=True)
+class _Conv:
+    """A node's operands, and the geometry that follows from their shapes."""
+
+    x: Value
+    weights: Value
+    bias: Value | None
+    window: Window
+    attributes: Mapping[str, Any]
+
+    @staticmethod
+    def of(node: Node, inputs: Sequence[Value | None]) -> _Conv:
+        """The convolution of a node, if its inputs fit together."""
+        x, weights, bias = conv_operands(node, inputs)
+        window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
+        return _Conv(x, weights, bias, window, node.attributes)
+
+    @property
+    def groups(self) -> int:
+        return int(self.attributes.get("group", 1))
+
+    @property
+    def filters(self) -> int:
+        """Output channels of one group."""
+        return self.weights.shape[0] // self.groups
+
+    def arguments(self, y: Value) -> tuple[Argument, ...]:
+        """What ``conv`` and ``conv_direct`` take."""
+        channels, images = self.weights.shape[1], self.x.shape[0]
+        return (
+            *(self.x, self.weights, self.bias, y),
+            self.window.struct(channels, self.filters, self.groups, images),
+            np.float32(self.attributes.get("activation_alpha", 0.0)),
+            np.float32(self.attributes.get("activation_beta", 0.0)),
+        )
+
+    @property
+    def macros(self) -> tuple[tuple[str, str], ...]:
+        """What specialises both of them."""
+        activation = self.attributes.get("activation", "cg_act_none")
+        return ("SCALAR", c_type(self.x.dtype)), ("ACTIVATION", activation)
+
+
 def _infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
-    x, weights, bias = conv_operands(node, inputs)
-    window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
-    groups = node.attributes.get("group", 1)
+    conv = _Conv.of(node, inputs)
+    x, weights, bias, groups = conv.x, conv.weights, conv.bias, conv.groups
     if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
         raise Unsupported(
             f"Weights of shape {weights.shape} and group={groups} do not fit {x.shape[1]} channels."
         )
     if bias is not None and bias.shape != weights.shape[:1]:
         raise Unsupported(f"A bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
-    return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *window.output))]
+    return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *conv.window.output))]
 
 
 def _lower_conv(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     """One launch, by the kernel that suits the window and the size of a group."""
-    x, weights, _ = conv_operands(node, inputs)
-    window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
-    groups = node.attributes.get("group", 1)
-    if groups == 1 and window.is_identity:
-        return [_launch_pointwise(node, inputs, required(outputs), window)]
-    if groups > 1 and weights.shape[0] // groups <= MAX_DIRECT_FILTERS:
-        return [_launch_direct(node, inputs, required(outputs), window)]
-    return [_launch_tiled(node, inputs, required(outputs), window)]
+    conv, y = _Conv.of(node, inputs), required(outputs)
+    if conv.groups == 1 and conv.window.is_identity:
+        return [_launch_pointwise(conv, y)]
+    if conv.groups > 1 and conv.filters <= MAX_DIRECT_FILTERS:
+        return [_launch_direct(conv, y)]
+    return [_launch_tiled(conv, y)]
 
 
-def _launch_pointwise(
-    node: Node, inputs: Sequence[Value | None], y: Value, window: Window
-) -> Launch:
+def _launch_pointwise(conv: _Conv, y: Value) -> Launch:
     """One matrix product an image, of the weights and all positions as they lie in memory."""
-    x, weights, bias = conv_operands(node, inputs)
-    images, channels = x.shape[:2]
+    images, channels = conv.x.shape[:2]
     product = Product(
-        weights.shape[0],
-        window.num_outputs,
+        conv.filters,
+        conv.window.num_outputs,
         channels,
         (images,) if images > 1 else (),
         (0,) if images > 1 else (),
-        (channels * window.num_inputs,) if images > 1 else (),
+        (channels * conv.window.num_inputs,) if images > 1 else (),
     )
-    epilogue = Epilogue(bias, (1, 0)).with_activation_of(node.attributes)
-    return launch_product(product, weights, x, y, epilogue)
+    epilogue = Epilogue(conv.bias, (1, 0)).with_activation_of(conv.attributes)
+    return launch_product(product, conv.weights, conv.x, y, epilogue)
 
 
-def _launch_direct(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
+def _launch_direct(conv: _Conv, y: Value) -> Launch:
     """One thread an output."""
-    kernel = (1, *window.kernel)[-2:]
-    grid, block = window.grid_and_block(y.shape[0] * y.shape[1])
+    kernel = (1, *conv.window.kernel)[-2:]
+    grid, block = conv.window.grid_and_block(y.shape[0] * y.shape[1])
     return Launch(
         "ops/conv/conv_direct.cu",
         "conv_direct",
         grid,
         block,
-        _arguments(node, inputs, y, window),
-        (*_macros(node, y), ("KERNEL_1", str(kernel[0])), ("KERNEL_2", str(kernel[1]))),
+        conv.arguments(y),
+        (*conv.macros, ("KERNEL_1", str(kernel[0])), ("KERNEL_2", str(kernel[1]))),
     )
 
 
-def _launch_tiled(node: Node, inputs: Sequence[Value | None], y: Value, window: Window) -> Launch:
+def _launch_tiled(conv: _Conv, y: Value) -> Launch:
     """A matrix product of all images and positions for each group."""
-    groups = node.attributes.get("group", 1)
-    filters, columns = y.shape[1] // groups, window.num_outputs * y.shape[0]
-    depth = window.num_taps * conv_operands(node, inputs)[1].shape[1]
-    tile = choose_tile(filters, columns, groups, y.dtype)
+    columns = conv.window.num_outputs * y.shape[0]
+    depth = conv.window.num_taps * conv.weights.shape[1]
+    tile = choose_tile(conv.filters, columns, conv.groups, y.dtype)
+    blocks = ceil_div(columns, tile.columns) * ceil_div(conv.filters, tile.rows) * conv.groups
     return Launch(
         "ops/conv/conv.cu",
         "conv",
-        (ceil_div(columns, tile.columns) * ceil_div(filters, tile.rows) * groups, 1, 1),
+        (blocks, 1, 1),
         (tile.threads, 1, 1),
-        _arguments(node, inputs, y, window),
+        conv.arguments(y),
         (
-            *_macros(node, y),
+            *conv.macros,
             ("VECTOR", vector_width(depth)),
-            ("FIRST_AXIS", str(window.first_axis)),
+            ("FIRST_AXIS", str(conv.window.first_axis)),
             *tile.macros,
         ),
     )
-
-
-def _arguments(
-    node: Node, inputs: Sequence[Value | None], y: Value, window: Window
-) -> tuple[Argument, ...]:
-    x, weights, bias = conv_operands(node, inputs)
-    groups = node.attributes.get("group", 1)
-    return (
-        *(x, weights, bias, y),
-        window.struct(weights.shape[1], weights.shape[0] // groups, groups, x.shape[0]),
-        np.float32(node.attributes.get("activation_alpha", 0.0)),
-        np.float32(node.attributes.get("activation_beta", 0.0)),
-    )
-
-
-def _macros(node: Node, y: Value) -> tuple[tuple[str, str], ...]:
-    activation = node.attributes.get("activation", "cg_act_none")
-    return ("SCALAR", c_type(y.dtype)), ("ACTIVATION", activation)
 
 
 register(

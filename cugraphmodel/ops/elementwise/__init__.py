@@ -1,5 +1,5 @@
 """Elementwise operators, all run by one kernel."""
 
-from cugraphmodel.ops.elementwise import binary, unary, variadic
-
-__all__ = ["binary", "unary", "variadic"]
+from cugraphmodel.ops.elementwise import binary as binary
+from cugraphmodel.ops.elementwise import unary as unary
+from cugraphmodel.ops.elementwise import variadic as variadic

@@ -1,5 +1,5 @@
 """Normalisation operators."""
 
-from cugraphmodel.ops.norm import batch_norm, composed, row_norm
-
-__all__ = ["batch_norm", "composed", "row_norm"]
+from cugraphmodel.ops.norm import batch_norm as batch_norm
+from cugraphmodel.ops.norm import composed as composed
+from cugraphmodel.ops.norm import row_norm as row_norm

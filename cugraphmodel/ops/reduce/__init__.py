@@ -1,5 +1,4 @@
 """Reductions over axes."""
 
-from cugraphmodel.ops.reduce import arg_reduce, reduce
-
-__all__ = ["arg_reduce", "reduce"]
+from cugraphmodel.ops.reduce import arg_reduce as arg_reduce
+from cugraphmodel.ops.reduce import reduce as reduce

@@ -1,5 +1,3 @@
 """Softmax, LogSoftmax and Hardmax."""
 
-from cugraphmodel.ops.softmax import softmax
-
-__all__ = ["softmax"]
+from cugraphmodel.ops.softmax import softmax as softmax
