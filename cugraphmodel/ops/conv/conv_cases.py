@@ -74,7 +74,7 @@ def _case(
     if bias:
         inputs.append(OpCase.random(3, weights[0], dtype=dtype))
     oracle = attributes if exact is None else exact
-    tolerance = {"float16": (1e-5, 1e-3), "float64": (1e-13, 1e-14)}.get(dtype, (1e-5, 1e-6))
+    tolerance = (1e-13, 1e-14) if dtype == "float64" else (1e-5, 1e-6)
     return OpCase(
         name,
         "Conv",

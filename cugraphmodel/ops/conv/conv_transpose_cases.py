@@ -83,7 +83,6 @@ def _case(
         attributes,
         opset,
         expected=_expected(output, pads=begin, **oracle),
-        atol=1e-3 if dtype == "float16" else 1e-6,
     )
 
 

@@ -61,7 +61,6 @@ def _case(
     *,
     opset: int = 17,
     own_pads: Sequence[int] | None = None,
-    atol: float = 1e-6,
     **attributes: Any,
 ) -> OpCase:
     """``own_pads`` are the pads for the oracle where the node has ``auto_pad``."""
@@ -74,7 +73,7 @@ def _case(
     def expected(array: Array) -> Sequence[Array]:
         return [pooled(array, reduce, output=output, **oracle)]
 
-    return OpCase(name, op_type, [data], attributes, opset, expected=expected, atol=atol)
+    return OpCase(name, op_type, [data], attributes, opset, expected=expected)
 
 
 def _largest(_plane: Array, _window: Window, elements: Array) -> Any:
