@@ -226,5 +226,9 @@ def assert_close(case: OpCase, got: Array, expected: Array) -> None:
     wide, right = got.astype(np.float64), expected.astype(np.float64)
     finite = np.abs(right[np.isfinite(right)])
     scale = float(finite.max()) if finite.size else 0.0
-    rtol = max(case.rtol, float(np.finfo(got.dtype).eps)) if got.dtype == np.float16 else case.rtol
-    np.testing.assert_allclose(wide, right, rtol=rtol, atol=case.atol * scale, equal_nan=True)
+    rtol, atol = (1e-13, 1e-14) if got.dtype == np.float64 else (1e-5, 1e-6)
+    rtol = rtol if case.rtol is None else case.rtol
+    atol = atol if case.atol is None else case.atol
+    if got.dtype == np.float16:
+        rtol = max(rtol, float(np.finfo(np.float16).eps))
+    np.testing.assert_allclose(wide, right, rtol=rtol, atol=atol * scale, equal_nan=True)

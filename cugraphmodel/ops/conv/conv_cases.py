@@ -74,7 +74,6 @@ def _case(
     if bias:
         inputs.append(OpCase.random(3, weights[0], dtype=dtype))
     oracle = attributes if exact is None else exact
-    tolerance = (1e-13, 1e-14) if dtype == "float64" else (1e-5, 1e-6)
     return OpCase(
         name,
         "Conv",
@@ -82,8 +81,6 @@ def _case(
         attributes,
         opset,
         expected=expected_conv(**oracle),
-        rtol=tolerance[0],
-        atol=tolerance[1],
     )
 
 

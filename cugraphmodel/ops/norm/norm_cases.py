@@ -18,6 +18,11 @@ def _positive(seed: int, *shape: int, dtype: str = "float32") -> Array:
     return (np.abs(OpCase.random(seed, *shape)) + 0.1).astype(dtype)
 
 
+def _stored(attribute: float) -> float:
+    """As a model file holds it: in single precision."""
+    return float(np.float32(attribute))
+
+
 def _batch(x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> list[Array]:
     return _batch_epsilon(1e-5, x, scale, bias, mean, variance)
 
@@ -28,7 +33,7 @@ def _batch_epsilon(epsilon: float, x: Array, *parameters: Array) -> list[Array]:
         p.astype(np.float64).reshape((*p.shape, *[1] * (x.ndim - 1 - p.ndim))) for p in parameters
     ]
     scale, bias, mean, variance = aligned
-    return [(x - mean) / np.sqrt(variance + epsilon) * scale + bias]
+    return [(x - mean) / np.sqrt(variance + _stored(epsilon)) * scale + bias]
 
 
 def _batch_norm() -> Iterator[OpCase]:
@@ -65,7 +70,7 @@ def _layer(axis: int, epsilon: float, x: Array, scale: Array, bias: Array | None
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
     mean = wide.mean(axes, keepdims=True)
-    inverse = 1 / np.sqrt(wide.var(axes, keepdims=True) + epsilon)
+    inverse = 1 / np.sqrt(wide.var(axes, keepdims=True) + _stored(epsilon))
     offset = 0 if bias is None else bias.astype(np.float64)
     return [(wide - mean) * inverse * scale + offset, mean, inverse]
 
@@ -163,7 +168,7 @@ def _lrn(size: int, alpha: float, beta: float, bias: float) -> Callable[[Array],
         for channel in range(x.shape[1]):
             first, last = max(0, channel - (size - 1) // 2), channel + size // 2
             total[:, channel] = squares[:, first : last + 1].sum(1)
-        return [x / (bias + alpha / size * total) ** beta]
+        return [x / (bias + _stored(alpha) / size * total) ** _stored(beta)]
 
     return expected
 
