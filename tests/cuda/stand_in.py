@@ -185,10 +185,6 @@ def _modules(gpu: StandIn) -> dict[str, ModuleType]:
         gpu.call(f"memcpyAsync{kind}")
         streams[stream].put(lambda: void(ctypes.memmove(target, source, num_bytes)))
 
-    def fill(target: int, value: int, num_bytes: int, stream: int) -> None:
-        gpu.call("memsetAsync")
-        streams[stream].put(lambda: void(ctypes.memset(target, value, num_bytes)))
-
     def set_device(ordinal: int) -> None:
         gpu.device = ordinal
 
@@ -203,7 +199,6 @@ def _modules(gpu: StandIn) -> dict[str, ModuleType]:
         memcpyDeviceToHost=2,
         streamCaptureModeThreadLocal=1,
         memcpyAsync=copy,
-        memsetAsync=fill,
         getDevice=lambda: gpu.device,
         setDevice=set_device,
         memGetInfo=lambda: (gpu.total_bytes - gpu.device_bytes, gpu.total_bytes),
