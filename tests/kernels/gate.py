@@ -4,19 +4,15 @@
 architectures, and writes ``resources.json`` and its summary ``resources.md``. It needs no GPU.
 ``--all`` compiles everything anew.
 
-A row stays valid as long as its source, ``device.cuh`` and the compiler's options stay the same but
-for comments and blank lines, and NVRTC has the same version.
+A row stays valid as long as the digest of its source stays the same, and NVRTC's version.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
-import hashlib
 import json
 import multiprocessing
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,19 +20,16 @@ from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from cugraphmodel.executors.cuda.compiler import nvrtc_options
-from cugraphmodel.kernels.source import device_header, load_source
+from tests.kernels.digests import digest, forget_files
 from tests.kernels.resources import Compiled, Instance, Job, Usage, compile_job
 
-__all__ = ["ARCHITECTURES", "Table", "compile_all", "digest", "nvrtc_version", "read_table"]
+__all__ = ["ARCHITECTURES", "Table", "compile_all", "nvrtc_version", "read_table"]
 
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 COMMAND = "python -m tests.kernels.gate"
 NUM_SHOWN = 6
 TABLE = Path(__file__).parent / "resources.json"
 SUMMARY = TABLE.with_suffix(".md")
-
-_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 Rows = dict[Instance, dict[str, Compiled]]
 """Instance -> architecture -> what it takes."""
@@ -48,7 +41,7 @@ class Table:
 
     Attributes:
         nvrtc: version of the compiler that gave the numbers.
-        digests: source -> what :func:`digest` was then.
+        digests: source -> its digest then.
         rows: the numbers.
     """
 
@@ -66,26 +59,6 @@ def nvrtc_version() -> str:
     from cupy.cuda import nvrtc
 
     return ".".join(map(str, nvrtc.getVersion()))
-
-
-@functools.cache
-def digest(source: str) -> str:
-    """Of all that decides the machine code of a source's instances, but for their macros."""
-    parts = [load_source(source).text, device_header(), *nvrtc_options("", ())]
-    return hashlib.sha256("\0".join(map(without_comments, parts)).encode()).hexdigest()[:16]
-
-
-def forget_files() -> None:
-    """Read all files anew from now on."""
-    for cache in (load_source, device_header, digest):
-        cache.cache_clear()
-
-
-def without_comments(text: str) -> str:
-    """C++ without comments, ``#line`` directives, indentation and blank lines."""
-    bare = _COMMENT_OR_TEXT.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
-    lines = (line.strip() for line in bare.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("#line "))
 
 
 def worker_pool() -> ProcessPoolExecutor:

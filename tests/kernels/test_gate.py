@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cugraphmodel.kernels.source import Source, device_header
-from tests.kernels import gate, resources
+from cugraphmodel.kernels.source import Source
+from tests.kernels import digests, gate, resources
 from tests.kernels.allowances import excess
 from tests.kernels.gate import Table
 from tests.kernels.resources import Compiled, Instance, Usage
@@ -31,7 +31,7 @@ class Files:
 
     def edit(self, name: str, text: str) -> None:
         self.texts[name] = text
-        gate.digest.cache_clear()
+        digests.digest.cache_clear()
 
 
 class Pool:
@@ -57,42 +57,14 @@ class Pool:
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
     files = Files()
-    for module in (gate, resources):
+    for module in (digests, resources):
         monkeypatch.setattr(module, "load_source", files.load)
-    monkeypatch.setattr(gate, "forget_files", gate.digest.cache_clear)
+    monkeypatch.setattr(gate, "forget_files", digests.digest.cache_clear)
     monkeypatch.setattr(gate, "worker_pool", Pool)
     monkeypatch.setattr(Pool, "num_jobs", 0)
-    gate.digest.cache_clear()
+    digests.digest.cache_clear()
     yield files
-    gate.digest.cache_clear()
-
-
-def test_comments_do_not_count_and_code_does(files: Files) -> None:
-    before = gate.digest("a.cu")
-    files.edit("a.cu", f'// a "comment"\n\n/* another\n one */{KERNEL}#line 7 "b.cuh"\n  \n')
-    assert gate.digest("a.cu") == before
-    files.edit("a.cu", KERNEL.replace("[n]", "[n + 1]"))
-    assert gate.digest("a.cu") != before
-
-
-def test_text_that_looks_like_a_comment_counts(files: Files) -> None:
-    digests = set()
-    for text in ('asm("a // b");', 'asm("a // c");', 'asm("a /* c */");', 'asm("\\" // c");'):
-        files.edit("a.cu", text)
-        digests.add(gate.digest("a.cu"))
-    assert len(digests) == 4
-
-
-def test_the_header_and_the_options_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    del files
-    before = gate.digest("a.cu")
-    header = device_header()
-    monkeypatch.setattr(gate, "device_header", lambda: f"{header}\nint more;")
-    gate.digest.cache_clear()
-    with_header = gate.digest("a.cu")
-    monkeypatch.setattr(gate, "nvrtc_options", lambda *_: ("--use_fast_math",))
-    gate.digest.cache_clear()
-    assert len({before, with_header, gate.digest("a.cu")}) == 3
+    digests.digest.cache_clear()
 
 
 def test_only_what_changed_is_compiled(files: Files) -> None:
