@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.errors import NodeProblem
+
 __all__ = ["Constant", "Graph", "Node", "Parameters", "TensorType", "Value", "constant_of"]
 
 Array = npt.NDArray[Any]
@@ -133,6 +135,10 @@ class Node:
         name = f" {self.name!r}" if self.name else ""
         op = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
         return f"node {self.index}{name} ({op})"
+
+    def problem(self, reason: str) -> NodeProblem:
+        """Why this node cannot run, for an error that lists all such nodes."""
+        return NodeProblem(self.index, self.name, self.op_type, self.domain, self.version, reason)
 
 
 @dataclass(frozen=True)

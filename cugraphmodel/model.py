@@ -63,7 +63,6 @@ class _Eager:
     """The eager form of a model for one set of shapes and outputs."""
 
     key: tuple[Any, ...]
-    plan: Plan
     executable: Executable
     record: _Record
 
@@ -282,7 +281,7 @@ class LoadedModel:
             executable = self._prepare(plan, capture=False, progress=None)
             label = f"the eager form of {self.name}"
             record = self._record(label, threading.RLock(), plan, traced)
-            self._eager = _Eager(key, plan, executable, record)
+            self._eager = _Eager(key, executable, record)
             self._records[self._eager] = record
         return self._eager
 

@@ -151,11 +151,7 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
         try:
             launches += [(node, launch) for launch in spec.lower(node, inputs, outputs)]
         except (Unsupported, ValueError) as error:  # ValueError: outside what a Launch can hold
-            problems.append(
-                NodeProblem(
-                    node.index, node.name, node.op_type, node.domain, node.version, str(error)
-                )
-            )
+            problems.append(node.problem(str(error)))
     if problems:
         raise UnsupportedModelError("the model", tuple(problems))
     return launches, base_of

@@ -49,7 +49,7 @@ class TensorInfo:
         name: the ONNX value name.
         dtype: element type; None for one that this library has no kernels for.
         shape: sizes; a string is a named open dimension, None an unnamed one. None instead of
-            the tuple where the file says nothing (outputs only).
+            the tuple where the file says nothing.
         type_name: the type in the file's words, for messages.
     """
 

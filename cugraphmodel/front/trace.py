@@ -74,16 +74,15 @@ def trace(
     nodes = [kept for node in _needed(source, outputs) if (kept := tracer.visit(node)) is not None]
     if tracer.problems:
         raise UnsupportedModelError(source.name, tuple(tracer.problems))
-    values, constants = tracer.values, tracer.constants
-    for name in outputs:
-        if values[name].dtype not in _KERNEL_DTYPES:
-            raise UnsupportedModelError(source.name, (f"output {values[name]}: unsupported dtype",))
+    for value in (tracer.values[name] for name in outputs):
+        if value.dtype not in _KERNEL_DTYPES:
+            raise UnsupportedModelError(source.name, (f"output {value}: unsupported dtype",))
     graph = Graph(
         nodes=tuple(nodes),
-        values=dict(values),
+        values=tracer.values,
         inputs=tuple(i.name for i in source.inputs if i.name not in constant_inputs),
         outputs=tuple(outputs),
-        constants=dict(constants),
+        constants=tracer.constants,
     )
     return Traced(graph, frozenset(tracer.shape_parameters))
 
@@ -184,9 +183,7 @@ class _Tracer:
         return all(name in self.constants for name in names if name)
 
     def _refuse(self, node: Node, reason: str) -> None:
-        self.problems.append(
-            NodeProblem(node.index, node.name, node.op_type, node.domain, node.version, reason)
-        )
+        self.problems.append(node.problem(reason))
         self.unknown.update(filter(None, node.outputs))
 
     def _fold_known(self, node: Node) -> bool:
@@ -253,9 +250,9 @@ def _constant_attribute(node: Node) -> Array | None:
     for name in ("value", "sparse_value"):
         if name in attributes:
             return np.asarray(attributes[name])
-    for name, dtype in (("value_float", np.float32), ("value_floats", np.float32)):
+    for name in ("value_float", "value_floats"):
         if name in attributes:
-            return np.array(attributes[name], dtype)
+            return np.array(attributes[name], np.float32)
     for name in ("value_int", "value_ints"):
         if name in attributes:
             return np.array(attributes[name], np.int64)
