@@ -100,7 +100,11 @@ class UnsupportedModelError(ModelLoadError):
         noun = "problem" if len(problems) == 1 else "problems"
         lines = "\n".join(f"  {problem}" for problem in problems)
         super().__init__(f"{model_name} cannot run, {len(problems)} {noun}:\n{lines}")
+        self.model_name = model_name
         self.problems = problems
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[NodeProblem | str, ...]]]:
+        return type(self), (self.model_name, self.problems)
 
 
 class ArgumentError(CuGraphModelError, ValueError):

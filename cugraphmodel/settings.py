@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from cugraphmodel.errors import SettingsError
@@ -23,16 +24,28 @@ def cache_dir() -> Path:
     """Folder that holds compiled kernels. It need not exist or be writable."""
     named = os.environ.get("CUGRAPHMODEL_CACHE_DIR")
     if named is not None:
-        path = Path(named).expanduser()
+        try:
+            path = Path(named).expanduser()
+        except RuntimeError as error:  # ~user
+            raise SettingsError(
+                f"CUGRAPHMODEL_CACHE_DIR={named!r}: there is no such user."
+            ) from error
         if not path.is_absolute():
             raise SettingsError(
                 f"CUGRAPHMODEL_CACHE_DIR={named!r} is not an absolute path; give one, "
                 "so that the cache does not depend on the current folder."
             )
         return path
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
-    return root / "cugraphmodel"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else _home() / ".cache") / "cugraphmodel"
+
+
+def _home() -> Path:
+    """The user's home; ``/`` if there is none, as for a user number that no account has."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
 
 
 def host_threads() -> int:
@@ -61,4 +74,9 @@ def host_order() -> tuple[str, int]:
 
 def cxx() -> str | None:
     """The C++ compiler the user chose, as a command line, or None."""
-    return os.environ.get("CXX", "").strip() or None
+    text = os.environ.get("CXX", "").strip()
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise SettingsError(f"CXX={text!r} is no command line: {error}.") from error
+    return text or None

@@ -7,10 +7,12 @@ stdout, everything else to stderr; ``--json`` makes stdout one JSON object.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 
+from cugraphmodel.cli.escape import escaped
 from cugraphmodel.cli.parser import build_parser
 from cugraphmodel.errors import CuGraphModelError
 
@@ -26,7 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: from ``argparse``: 0 after ``--help`` and ``--version``, 2 for wrong usage.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack letters of the model's names
+            stream.reconfigure(errors="backslashreplace")
     options = build_parser().parse_args(arguments)
+    if sys.stdout is None:
+        print("cugraphmodel: error: stdout is closed", file=sys.stderr)
+        return 1
     try:
         command = importlib.import_module(f"cugraphmodel.cli.{options.module}")
         command.execute(options)
@@ -45,8 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(error: Exception) -> str:
     """The error's text; the library speaks of keyword arguments where a shell user has options."""
+    text = "\n".join(map(escaped, str(error).split("\n")))
     if hasattr(error, "open_dimensions"):
-        return (
-            f"{error} On the command line: --batch N, --dim NAME=SIZE, --shape INPUT=SIZE,SIZE,..."
-        )
-    return str(error)
+        text += " On the command line: --batch N, --dim NAME=SIZE, --shape INPUT=SIZE,SIZE,..."
+    return text

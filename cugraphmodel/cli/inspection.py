@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from cugraphmodel.cli.escape import escaped
 from cugraphmodel.cli.report import in_units, memory_text
 from cugraphmodel.errors import CuGraphModelError
 from cugraphmodel.front.bind import bind_inputs, resolve_outputs
@@ -63,8 +64,8 @@ def _text(
         memory = memory_text(plan.weight_bytes, plan.arena_bytes, plan.staging_bytes)
         lines.append(f"plan      {len(plan.steps)} kernels; {memory}")
         if whole_plan:
-            lines.append(str(plan))
-    return "\n".join(lines)
+            lines += str(plan).split("\n")
+    return "\n".join(map(escaped, lines))
 
 
 def _facts(

@@ -56,7 +56,7 @@ def _add_run(commands: Any) -> None:
     )
     run.add_argument(
         "--random",
-        type=int,
+        type=_size,
         metavar="SEED",
         help="make up the inputs that --input leaves: normal floats, integers 0 and 1",
     )

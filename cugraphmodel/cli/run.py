@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.cli.arrays import UnnamedInputError, random_array, read_inputs, write_outputs
+from cugraphmodel.cli.escape import escaped
 from cugraphmodel.cli.progress import progress_bar
 from cugraphmodel.cli.report import graph_facts, graph_text
 from cugraphmodel.graph_model import CudaGraphModel
@@ -47,7 +48,7 @@ def execute(options: argparse.Namespace) -> None:
             "kernels_ms": elapsed_ms,
             **graph_facts(graph),
         }
-    if options.output:
+    if options.output is not None:
         write_outputs(Path(options.output), by_name)
     print(json.dumps(facts) if options.json else _text(facts))
 
@@ -100,5 +101,5 @@ def _text(facts: dict[str, Any]) -> str:
             line = f"{kind:9} {tensor['name']}: {tensor['dtype']}[{sizes}]"
             if "min" in tensor:
                 line += f" from {tensor['min']} to {tensor['max']}"
-            lines.append(line)
+            lines.append(escaped(line))
     return "\n".join(lines)

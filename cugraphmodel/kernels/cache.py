@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from cugraphmodel import settings
+from cugraphmodel.errors import KernelCompileError
 
 __all__ = ["cached", "folder", "key_of"]
 
@@ -71,7 +72,7 @@ def folder() -> Path:
     return _private_folder(os.getpid())
 
 
-class _FolderUnusable(Exception):
+class _FolderUnusable(OSError):
     """The cache folder takes no files."""
 
 
@@ -124,13 +125,21 @@ def _build(place: Path, name: str, build: Callable[[Path], None]) -> Path:
         if _is_whole(path):  # another process was faster
             return path
         build(unfinished)
+        if not unfinished.is_file():
+            raise KernelCompileError(
+                "The compiler reported no error and wrote nothing. If CXX is set: does it name a "
+                "C++ compiler?",
+                source="",
+                options=(),
+                log="",
+            )
         try:
             checksum = hashlib.sha256(unfinished.read_bytes()).hexdigest()
             _checksum_path(unfinished).write_text(checksum, encoding="ascii")
             unfinished.replace(path)
             _checksum_path(unfinished).replace(_checksum_path(path))
         except OSError as error:
-            raise _FolderUnusable from error
+            raise _FolderUnusable(error.errno, error.strerror, str(place)) from error
     return path
 
 
@@ -140,12 +149,12 @@ def _lock(place: Path, name: str) -> Iterator[None]:
     try:
         descriptor = os.open(place / f"{name[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise _FolderUnusable from error
+        raise _FolderUnusable(error.errno, error.strerror, str(place)) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError as error:
-            raise _FolderUnusable from error
+            raise _FolderUnusable(error.errno, error.strerror, str(place)) from error
         yield
     finally:
         os.close(descriptor)
@@ -157,7 +166,7 @@ def _temporary(place: Path, suffix: str) -> Iterator[Path]:
     try:
         inner = tempfile.mkdtemp(prefix="unfinished-", dir=place)
     except OSError as error:
-        raise _FolderUnusable from error
+        raise _FolderUnusable(error.errno, error.strerror, str(place)) from error
     try:
         yield Path(inner) / f"kernel{suffix}"
     finally:

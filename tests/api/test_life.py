@@ -14,7 +14,7 @@ import pytest
 
 import cugraphmodel
 from cugraphmodel import CudaGraphModel
-from cugraphmodel.errors import CuGraphModelError, GraphClosedError
+from cugraphmodel.errors import CuGraphModelError, GraphClosedError, UnsupportedModelError
 from tests.api.builders import affine, normal
 
 X = normal(3, 2, 4)
@@ -161,3 +161,10 @@ def test_our_errors_are_caught_as_one(device: str) -> None:
         with pytest.raises(CuGraphModelError):
             spoil()
     graph.close()
+
+
+def test_an_error_that_lists_problems_survives_a_trip_to_another_process() -> None:
+    error = UnsupportedModelError("'m.onnx'", ("output y: unsupported dtype",))
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own
+        assert type(again) is UnsupportedModelError
+        assert (str(again), again.problems) == (str(error), error.problems)

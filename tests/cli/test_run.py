@@ -116,6 +116,7 @@ def test_results_that_json_has_no_number_for(
         (["--random", "0", "--output-node", "7"], "node index 7"),
         (["--random", "0", "--output-node", "sum"], "'sum'"),
         (["--random", "0", "--output", "{folder}/absent/out.npz"], "absent/out.npz"),
+        (["--random", "0", "--output", ""], "Is a directory"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 from cugraphmodel import __version__
@@ -53,6 +55,7 @@ def test_module_runs_as_the_command() -> None:
         (["run"], "model"),
         (["run", "m.onnx", "--batch", "many"], "'many' is not a whole number"),
         (["run", "m.onnx", "--batch", "-1"], "--batch"),
+        (["run", "m.onnx", "--random", "-1"], "--random"),
         (["run", "m.onnx", "--dim", "seq"], "'seq' is not NAME=SIZE"),
         (["run", "m.onnx", "--dim", "=3"], "'=3' is not NAME=SIZE"),
         (["run", "m.onnx", "--shape", "x"], "'x' is not INPUT=SIZE,SIZE,..."),
@@ -117,3 +120,31 @@ def test_reader_that_leaves_early_is_no_error(weighted_sum: Path) -> None:
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("arguments", [["run", "--random", "0", "--device", "cpu"], ["inspect"]])
+def test_names_from_a_file_cannot_move_the_cursor(
+    arguments: list[str], weighted_sum: Path, tmp_path: Path
+) -> None:
+    model = onnx.load(weighted_sum)
+    model.graph.input[0].name = model.graph.node[1].input[0] = "\x1b[31m\r\n\u00e9"
+    path = tmp_path / "strange.onnx"
+    onnx.save(model, path)
+    answer = subprocess.run(
+        [sys.executable, "-m", "cugraphmodel", *arguments, str(path)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert rb"\x1b[31m\r\n\xe9" in answer.stdout
+
+
+def test_a_closed_stdout_is_an_error(weighted_sum: Path) -> None:
+    answer = subprocess.run(
+        ["/bin/sh", "-c", f'"{sys.executable}" -m cugraphmodel inspect "$0" >&-', weighted_sum],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stderr) == (1, "cugraphmodel: error: stdout is closed\n")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import pwd
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from cugraphmodel import settings
+from cugraphmodel.errors import KernelCompileError, SettingsError
 from cugraphmodel.kernels import cache
 
 
@@ -211,3 +216,47 @@ print(cached(["a"], ".so", lambda path: path.write_text("x")).parent)
     folder = Path(ran.stdout.strip())
     assert folder.name.startswith("cugraphmodel-")
     assert not folder.exists()
+
+
+def test_a_build_that_writes_nothing_is_a_compile_error(place: Path) -> None:
+    with pytest.raises(KernelCompileError, match="wrote nothing"):
+        cache.cached(["part"], ".so", lambda _path: None)
+    assert not list(place.glob("*.so"))
+
+
+@pytest.mark.usefixtures("place")
+def test_without_any_folder_the_system_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_source: object, _target: object) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        cache.cached(["part"], ".so", Builder())
+
+
+@pytest.mark.parametrize("folder", ["relative", "", "~no-such-user/cache"])
+def test_a_folder_that_means_nothing_is_a_settings_error(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUGRAPHMODEL_CACHE_DIR", folder)
+    with pytest.raises(SettingsError, match="CUGRAPHMODEL_CACHE_DIR="):
+        settings.cache_dir()
+
+
+def test_a_user_without_a_home_has_the_root_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_number: int) -> NoReturn:
+        raise KeyError
+
+    for name in ("CUGRAPHMODEL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    assert settings.cache_dir() == Path("/.cache/cugraphmodel")
+
+
+@pytest.mark.parametrize("command", ['"', "'g++", "g++ \\"])
+def test_a_compiler_that_is_no_command_line_is_a_settings_error(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", command)
+    with pytest.raises(SettingsError, match="CXX="):
+        settings.cxx()
