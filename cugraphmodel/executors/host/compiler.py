@@ -59,6 +59,8 @@ _SANITIZERS = (
     "-fsanitize=alignment,bounds,float-cast-overflow,integer-divide-by-zero,shift,"
     "signed-integer-overflow",
 )
+# Else clang takes the read of `y[i] += x` for covered by the write.
+_CLANG_SANITIZERS = ("-mllvm", "-tsan-instrument-read-before-write=1")
 _MAX_FRAME_BYTES = 32768  # the stack of a thread has 64 KiB
 
 # What each level of the x86-64 psABI adds, as /proc/cpuinfo spells it.
@@ -253,7 +255,7 @@ def compile_source(
     definitions = [f"-D{name}={value}" for name, value in macros]
     options = (*_options(compiler, checked), *_frame_limit(compiler), *definitions)
     if checked:
-        options += _SANITIZERS
+        options += (*_SANITIZERS, *(_CLANG_SANITIZERS if compiler.is_clang else ()))
     elif is_flat(source.text):
         options += ("-DCUHOST_FLAT",)
     translated = translate(source, compiler.is_clang)

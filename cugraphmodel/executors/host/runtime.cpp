@@ -281,6 +281,7 @@ static bool try_release_warp(Worker* worker, unsigned warp_index, unsigned lane)
   const unsigned mask = warp.masks[lane], needed = mask & warp.existing & ~warp.gone;
 #if defined(CUHOST_CHECK)
   if (mask & warp.gone) {
+    cuhost_current = &worker->fibers[worker->position_of_rank[warp_index * kWarpSize + lane]].thread;
     fail(kSynccheck, "a warp operation whose mask %08x names lanes that have ended (%08x)", mask,
          mask & warp.gone);
   }
@@ -308,6 +309,8 @@ static bool try_release_warp(Worker* worker, unsigned warp_index, unsigned lane)
 }
 
 static COLD __attribute__((noreturn)) void report_ended_threads(Worker* worker) {
+  const int waiting = worker->at_barrier.next(0, worker->num_words);
+  if (waiting >= 0) cuhost_current = &worker->fibers[waiting].thread;
   fail(kSynccheck, "some threads of the block ended before a block-wide operation that all must call");
 }
 

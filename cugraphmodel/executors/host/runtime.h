@@ -10,9 +10,15 @@ struct uint3 {
 #if defined(CUHOST_CHECK)  // real calls, so that the chain of them tells where an access was
 #define CUHOST_INLINE inline __attribute__((unused))
 #define CUHOST_UNCHECKED __attribute__((no_sanitize_thread))
+#if defined(__clang__)
+#define CUHOST_NOMERGE __attribute__((nomerge))  // two calls stay two, each with its line
+#endif
 #else
 #define CUHOST_INLINE inline __attribute__((always_inline, unused))
 #define CUHOST_UNCHECKED
+#endif
+#if !defined(CUHOST_NOMERGE)
+#define CUHOST_NOMERGE
 #endif
 
 namespace cuhost {
@@ -73,7 +79,7 @@ CUHOST_API cuhost::Thread* cuhost_thread() __attribute__((const));
 #else
 #define CUHOST_THREAD cuhost_current
 #endif
-CUHOST_API void cuhost_block_barrier(int line);
+CUHOST_API CUHOST_NOMERGE void cuhost_block_barrier(int line);
 CUHOST_API void cuhost_block_collective(void* payload, cuhost::BlockFunction function);
 CUHOST_API void cuhost_warp_collective(unsigned mask, void* payload,
                                        cuhost::WarpFunction function);
