@@ -1,7 +1,8 @@
-"""The ``cugraphmodel`` command: demo, run, inspect, env.
+"""The ``cugraphmodel`` command: demo, run, inspect, check, env.
 
-Exit codes: 0 success, 1 the model or the run failed, 2 wrong usage, 130 interrupted. Results go to
-stdout, everything else to stderr; ``--json`` makes stdout one JSON object.
+Exit codes: 0 success, 1 the model or the run failed or ``check`` found a fault, 2 wrong usage, 130
+interrupted. Results go to stdout, everything else to stderr; ``--json`` makes stdout one JSON
+object.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_run(commands)
     _add_inspect(commands)
+    _add_check(commands)
     _add_env(commands)
     return parser
 
@@ -72,6 +73,17 @@ def _add_inspect(commands: Any) -> None:
     inspect.add_argument("model", help="path of an ONNX file")
     inspect.add_argument("--plan", action="store_true", help="list every kernel launch as well")
     _add_binding(inspect)
+
+
+def _add_check(commands: Any) -> None:
+    check = _command(
+        commands, "check", "check", "look for faults in the kernels that a model runs; needs no GPU"
+    )
+    check.add_argument("model", help="path of an ONNX file")
+    check.add_argument(
+        "--random", type=_size, default=0, metavar="SEED", help="seed of the made-up inputs (0)"
+    )
+    _add_binding(check)
 
 
 def _add_env(commands: Any) -> None:
