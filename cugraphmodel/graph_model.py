@@ -44,10 +44,18 @@ class CudaGraphModel:
         input_names, output_names: in the file's order, and in the order asked for.
         input_shapes, output_shapes: concrete shapes, likewise.
         input_dtypes, output_dtypes: NumPy dtypes, likewise.
+        output_labels: for each output the class labels of its columns if it comes from a ZipMap,
+            whose scores are given as one array (N, C); else None.
     """
 
     def __init__(
-        self, name: str, device: str, precision: str, plan: Plan, executable: Executable
+        self,
+        name: str,
+        device: str,
+        precision: str,
+        plan: Plan,
+        executable: Executable,
+        labels: Mapping[str, tuple[str | int, ...]],
     ) -> None:
         self.name = name
         self.device = device
@@ -59,6 +67,7 @@ class CudaGraphModel:
         self.output_shapes = tuple(value.shape for value in plan.outputs)
         self.input_dtypes = tuple(value.dtype for value in plan.inputs)
         self.output_dtypes = tuple(value.dtype for value in plan.outputs)
+        self.output_labels = tuple(labels.get(value.name) for value in plan.outputs)
         self._executable: Executable | None = executable
         self._lock = threading.RLock()
 
@@ -111,8 +120,9 @@ class CudaGraphModel:
         The next run reads it. The array stays valid for as long as it is referenced, also after
         :meth:`close`.
         """
-        executable = self._open()
-        return executable.inputs[self._position(index, len(executable.inputs), "input")]
+        with self._lock:
+            views = self._open().inputs
+        return views[self._position(index, len(views), "input")]
 
     def output_slice(self, index: int) -> Array:
         """Read-only live staging array of an output, in pinned memory on a GPU.
@@ -120,8 +130,9 @@ class CudaGraphModel:
         Every run overwrites it; it holds zeros before the first. Copy it to keep a result. The
         array stays valid for as long as it is referenced, also after :meth:`close`.
         """
-        executable = self._open()
-        return executable.outputs[self._position(index, len(executable.outputs), "output")]
+        with self._lock:
+            views = self._open().outputs
+        return views[self._position(index, len(views), "output")]
 
     @property
     def num_kernels(self) -> int:

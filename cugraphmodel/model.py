@@ -19,7 +19,7 @@ from cugraphmodel.executors.base import Device, Executable, Progress
 from cugraphmodel.front.bind import bind_constants, bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import ModelSource, read_model
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
-from cugraphmodel.front.trace import Traced, trace
+from cugraphmodel.front.trace import Traced, class_labels, trace
 from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordered_inputs
 from cugraphmodel.ir import Constant, Parameters
 from cugraphmodel.passes import run_passes
@@ -147,7 +147,8 @@ class LoadedModel:
             executable = self._prepare(plan, capture=True, progress=progress)
             self._num_captured += 1
             name = f"graph {self._num_captured} of {self.name}"
-            graph = CudaGraphModel(name, self.device, precision, plan, executable)
+            labels = class_labels(traced.graph)
+            graph = CudaGraphModel(name, self.device, precision, plan, executable, labels)
             self._records[graph] = self._record(name, graph._lock, plan, traced)
         return graph
 

@@ -19,8 +19,9 @@ from cugraphmodel.front.fold import FOLDABLE, fold_node, literal, parameter
 from cugraphmodel.front.source import SourceModel
 from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType, Value
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find
+from cugraphmodel.ops.views import zip_map_labels
 
-__all__ = ["Traced", "trace"]
+__all__ = ["Traced", "class_labels", "trace"]
 
 Array = npt.NDArray[Any]
 MAX_TENSOR_BYTES = 2**40
@@ -85,6 +86,11 @@ def trace(
         constants=tracer.constants,
     )
     return Traced(graph, frozenset(tracer.shape_parameters))
+
+
+def class_labels(graph: Graph) -> dict[str, tuple[str | int, ...]]:
+    """Name of each ZipMap's output -> the class labels of its columns."""
+    return {n.outputs[0]: zip_map_labels(n) for n in graph.nodes if n.op_type == "ZipMap"}
 
 
 def _needed(source: SourceModel, outputs: Iterable[str]) -> list[Node]:

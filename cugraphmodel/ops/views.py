@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
-__all__: list[str] = []
+__all__ = ["zip_map_labels"]
 
 Inputs = Sequence[Value | None]
 
@@ -98,6 +100,22 @@ def _infer_dropout(node: Node, inputs: Inputs) -> list[TensorType]:
     return [TensorType(data.dtype, data.shape)]
 
 
+def zip_map_labels(node: Node) -> tuple[str | int, ...]:
+    """The class labels of a ZipMap, one for each column of its output."""
+    found = node.attributes.get("classlabels_strings") or node.attributes.get("classlabels_int64s")
+    return tuple(found or ())
+
+
+def _infer_zip_map(node: Node, inputs: Inputs) -> list[TensorType]:
+    """ZipMap: the scores themselves, (N, C); the labels are kept beside the graph."""
+    data = required(inputs)
+    shape = data.shape if len(data.shape) == 2 else (1, *data.shape)
+    labels = zip_map_labels(node)
+    if len(shape) != 2 or shape[1] != len(labels) or data.dtype != np.float32:
+        raise Unsupported(f"{data} is not float32 scores for {len(labels)} class labels.")
+    return [TensorType(data.dtype, shape)]
+
+
 def _lower_view(_node: Node, _inputs: Inputs, _outputs: Inputs) -> list[Launch]:
     return []
 
@@ -118,4 +136,5 @@ register(
     _view("Unsqueeze", 1, _infer_unsqueeze, host_inputs=(1,)),
     _view("Identity", 1, _infer_identity),
     _view("Dropout", 7, _infer_dropout, host_inputs=(2,)),
+    OpSpec("ZipMap", 1, _infer_zip_map, _lower_view, is_view=True, domain="ai.onnx.ml"),
 )

@@ -41,4 +41,22 @@ CASES = [
     OpCase("default", "Dropout", [_X], opset=10),
     OpCase("ratio_input", "Dropout", [_X, np.array(0.5, np.float32)], opset=13),
     OpCase("training_mode", "Dropout", [_X, np.array(0.5, np.float32), np.array(False)]),
+    OpCase(
+        "scores",
+        "ZipMap",
+        [OpCase.random(4, 3, 2)],
+        {"classlabels_strings": ["no", "yes"]},
+        opset=1,
+        domain="ai.onnx.ml",
+        expected=lambda scores: [scores],
+    ),
+    OpCase(
+        "one_row",
+        "ZipMap",
+        [OpCase.random(5, 3)],
+        {"classlabels_int64s": [7, 8, 9]},
+        opset=1,
+        domain="ai.onnx.ml",
+        expected=lambda scores: [scores.reshape(1, 3)],
+    ),
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import cugraphmodel
 from cugraphmodel.errors import ArgumentError, PositionError
@@ -141,3 +142,25 @@ def test_an_output_that_is_left_out_cannot_be_asked_for_by_index() -> None:
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2, 2]), "sizes"))
     with pytest.raises(ArgumentError, match=r"leaves its first output out.*'b'"):
         cugraphmodel.load(model, device="cpu").capture_graph(1, [0])
+
+
+def test_a_zip_map_gives_its_scores_as_one_array_and_its_labels_beside(device: str) -> None:
+    node = helper.make_node(
+        "ZipMap", ["scores"], ["classes"], domain="ai.onnx.ml", classlabels_strings=["no", "yes"]
+    )
+    score = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    record = helper.make_map_type_proto(TensorProto.STRING, score)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["scores"]), node],
+        "classifier",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2])],
+        [helper.make_value_info("classes", helper.make_sequence_type_proto(record))],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    x = normal(3, 3, 2)
+    captured = cugraphmodel.load(proto, device=device).capture_graph(3, ["classes", "scores"])
+    classes, scores = captured.run([x])
+    np.testing.assert_array_equal(classes, np.maximum(x, 0))
+    np.testing.assert_array_equal(scores, classes)
+    assert captured.output_labels == (("no", "yes"), None)
