@@ -146,7 +146,9 @@ class KernelError(CuGraphModelError, RuntimeError):
 class KernelCheckError(KernelError):
     """The check mode of the CPU device found a fault in a kernel. The graph stays usable.
 
-    Attributes (those that a finding is not about are None):
+    What a finding is not about is None.
+
+    Attributes:
         kind: ``"memcheck"`` (out of bounds, misaligned), ``"racecheck"``, ``"initcheck"`` (memory
             that nobody wrote), ``"synccheck"`` (barriers, warp operations) or ``"ubcheck"``
             (undefined behaviour of C++).
