@@ -144,7 +144,7 @@ def open_device(ordinal: int = 0) -> CudaDevice:
         raise DeviceUnavailableError(
             f"{asked}, but CuPy cannot use it ({type(error).__name__}: {error}). The driver "
             f"supports CUDA {'.'.join(map(str, driver.cuda_version))}: "
-            f"pip install 'cugraphmodel[{extra}]', with no other CuPy package installed."
+            f"install this package with its extra [{extra}] and no other CuPy package."
         ) from error
 
 

@@ -123,7 +123,7 @@ def _find_compiler(chosen: str | None, path: str | None) -> Compiler:
             return _zig(zig)
     raise CompilerNotFoundError(
         'device="cpu" compiles the kernels and found no C++ compiler. Install g++ or clang++, or '
-        "run: pip install cugraphmodel[cpu]"
+        "run: pip install ziglang"
     )
 
 
