@@ -307,5 +307,6 @@ def _check_shape(array: Array, expected: Value) -> None:
     if array.shape != expected.shape and array.shape != (expected.size,):
         raise ShapeError(
             f"input {expected.name!r} has shape {array.shape}, expected {expected.shape} or "
-            f"{expected.size} elements in one dimension."
+            f"{expected.size} elements in one dimension. A graph's shapes are fixed: capture "
+            "another one for others."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import threading
 import weakref
@@ -294,7 +295,9 @@ class LoadedModel:
 
     def _checked_parameter(self, name: str, array: Array) -> Array:
         if name not in self._parameters:
-            raise ParameterError(f"{self.name} has no parameter {name!r}.", name=name)
+            close = difflib.get_close_matches(name, self._parameters)
+            hint = f"close to it are {close}" if close else "its names are in .params"
+            raise ParameterError(f"{self.name} has no parameter {name!r}; {hint}.", name=name)
         old = self._parameters[name]
         check_dtype(array, f"parameter {name!r}", old.dtype)
         if array.shape != old.shape:

@@ -21,8 +21,8 @@ def open_device(name: str | None) -> Device:
 
     Args:
         name: ``"cpu"``, ``"cpu:check"`` (its check mode, for faults in kernels), ``"cuda"`` (the
-            first GPU), ``"cuda:1"``; None takes the first GPU if
-            there is one, else the CPU, and says which through ``logging``.
+            first GPU), ``"cuda:1"``; None takes the first GPU if there is one, else the CPU, and
+            says which through ``logging``.
 
     Raises:
         ArgumentError: the name is none of these.
@@ -32,7 +32,7 @@ def open_device(name: str | None) -> Device:
         return _default_device()
     match = re.fullmatch(r"cpu(?::check)?|cuda(?::(\d+))?", name) if isinstance(name, str) else None
     if match is None:
-        raise ArgumentError(f"device={name!r} is not 'cpu', 'cuda' or 'cuda:N', nor 'cpu:check'.")
+        raise ArgumentError(f"device={name!r} is none of 'cpu', 'cpu:check', 'cuda', 'cuda:N'.")
     return _open_cached(name if name.startswith("cpu") else f"cuda:{int(match[1] or 0)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -277,4 +278,6 @@ def _resolve_name(source: SourceModel, name: str) -> str:
         raise ArgumentError(
             f"{len(found)} nodes are named {name!r}; ask by index: {[n.index for n in found]}."
         )
-    raise ArgumentError(f"{source.name} has no value and no node named {name!r}.")
+    close = difflib.get_close_matches(name, [*values, *source.parameters])
+    hint = f"; close to it are {close}" if close else ""
+    raise ArgumentError(f"{source.name} has no value and no node named {name!r}{hint}.")

@@ -114,6 +114,7 @@ def test_several_outputs_keep_the_files_order(device: str) -> None:
         ([-4], PositionError, "node index -4 is outside"),
         ([0, 99], IndexError, "3 nodes"),
         (["nothing"], ArgumentError, "'nothing'"),
+        (["prodcut"], ArgumentError, "close to it are ['product']"),
         ([""], ArgumentError, "''"),
         ([], ArgumentError, "empty"),
         ("y", TypeError, "['y']"),

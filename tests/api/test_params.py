@@ -147,7 +147,9 @@ def test_forward_does_not_hold_on_to_a_parameter_that_decides_shapes(device: str
 @pytest.mark.parametrize(
     ("name", "array", "error", "words"),
     [
-        ("nothing", np.zeros(3, np.float32), ParameterError, ["'nothing'"]),
+        ("nothing", np.zeros(3, np.float32), ParameterError, ["'nothing'", ".params"]),
+        ("B", np.zeros(3, np.float32), ParameterError, ["'B'", ".params"]),
+        ("bb", np.zeros(3, np.float32), ParameterError, ["'bb'", "close to it are ['b']"]),
         ("x", np.zeros((2, 4), np.float32), ParameterError, ["'x'"]),
         ("b", np.zeros(4, np.float32), ParameterError, ["(3,)", "(4,)"]),
         ("b", np.zeros((1, 3), np.float32), ParameterError, ["(3,)", "(1, 3)"]),

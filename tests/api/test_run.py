@@ -146,7 +146,7 @@ class OnGpu:
         ([X.astype(">f4")], DtypeError, ["'>f4'", "'<f4'", "astype"]),
         ([X.astype(object)], DtypeError, ["object", "float32"]),
         ([np.ma.masked_array(X, mask=X > 0)], DtypeError, ["'x'", "masked", "filled"]),
-        ([X[:1]], ShapeError, ["'x'", "(1, 4)", "(2, 4)"]),
+        ([X[:1]], ShapeError, ["'x'", "(1, 4)", "(2, 4)", "capture"]),
         ([X.T.copy()], ShapeError, ["(4, 2)", "(2, 4)"]),
         ([X[None]], ShapeError, ["(1, 2, 4)", "(2, 4)"]),
         ([X.reshape(-1)[:7]], ShapeError, ["(7,)", "8 elements"]),
