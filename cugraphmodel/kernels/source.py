@@ -1,8 +1,7 @@
-"""Reading the package's kernel files."""
+"""Reading kernel files."""
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -32,13 +31,12 @@ class Source:
     text: str
 
 
-@functools.cache
 def load_source(name: str) -> Source:
-    """Read a ``.cu`` file of the package.
+    """Read a ``.cu`` file, anew each time, so that a graph captured after an edit has it.
 
     Args:
-        name: path relative to the package, e.g. ``"ops/softmax/softmax.cu"``. Its includes are
-            looked for in its own folder, then in ``kernels``.
+        name: path relative to the package, e.g. ``"ops/softmax/softmax.cu"``, or an absolute one.
+            Its includes are looked for in its own folder, then in ``kernels``.
 
     Raises:
         FileNotFoundError: the file or one of its includes does not exist.
@@ -46,7 +44,6 @@ def load_source(name: str) -> Source:
     return Source(name, _expand(PurePosixPath(name), set()))
 
 
-@functools.cache
 def device_header() -> str:
     """Text of ``device.cuh``."""
     return (Path(__file__).parent / DEVICE_HEADER).read_text(encoding="utf-8")

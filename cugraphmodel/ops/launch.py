@@ -59,7 +59,8 @@ class Launch:
     """One kernel launch.
 
     Attributes:
-        source: the ``.cu`` file, relative to the package, e.g. ``"ops/softmax/softmax.cu"``.
+        source: the ``.cu`` file, relative to the package, e.g. ``"ops/softmax/softmax.cu"``, or an
+            absolute path.
         entry: name of the ``extern "C" __global__`` function.
         grid, block: as in CUDA, three numbers each.
         args: in the order of the kernel's parameters.

@@ -18,7 +18,6 @@ FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.cu"))
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that stands for the package."""
     monkeypatch.setattr(source, "_PACKAGE", tmp_path)
-    monkeypatch.setattr(source, "load_source", source.load_source.__wrapped__)
     (tmp_path / "kernels").mkdir()
     (tmp_path / "ops").mkdir()
     return tmp_path
