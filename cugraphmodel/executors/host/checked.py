@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from cugraphmodel.arena import ALIGNMENT, Slot, align
 from cugraphmodel.errors import KernelCheckError
-from cugraphmodel.executors.host.module import Parameter, TensorRecord
+from cugraphmodel.executors.host.module import Parameter
+from cugraphmodel.executors.host.runtime import TensorRecord
 from cugraphmodel.ir import Value
 from cugraphmodel.plan import Plan, Step
 

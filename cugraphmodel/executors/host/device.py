@@ -32,14 +32,8 @@ from cugraphmodel.executors.host.memory import (
     available_bytes,
     view,
 )
-from cugraphmodel.executors.host.module import (
-    HostKernel,
-    HostModule,
-    LaunchRecord,
-    Pointer,
-    Runtime,
-    TensorRecord,
-)
+from cugraphmodel.executors.host.module import HostKernel, HostModule, Pointer
+from cugraphmodel.executors.host.runtime import LaunchRecord, Runtime, TensorRecord
 from cugraphmodel.ir import Parameters, Value
 from cugraphmodel.kernels.source import load_source
 from cugraphmodel.ops.launch import ERROR_CODE, ERROR_WORD, Argument, Launch, Workspace

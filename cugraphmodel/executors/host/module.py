@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,156 +12,21 @@ import numpy.typing as npt
 
 from cugraphmodel import settings
 from cugraphmodel.errors import KernelError
-from cugraphmodel.executors.host.compiler import (
-    Compiler,
-    compile_source,
-    find_compiler,
-    runtime_library,
-)
+from cugraphmodel.executors.host.compiler import Compiler, compile_source, find_compiler
 from cugraphmodel.executors.host.failure import Failure
+from cugraphmodel.executors.host.runtime import (
+    KernelRecord,
+    LaunchRecord,
+    ParameterRecord,
+    Runtime,
+    TensorRecord,
+    load_library,
+)
 from cugraphmodel.kernels.source import Source
 
-__all__ = [
-    "HostKernel",
-    "HostModule",
-    "LaunchRecord",
-    "Parameter",
-    "Pointer",
-    "Runtime",
-    "TensorRecord",
-]
+__all__ = ["HostKernel", "HostModule", "Parameter", "Pointer"]
 
 Array = npt.NDArray[Any]
-
-
-class _Parameter(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_int)
-        for name in ("kind", "num_bytes", "element_kind", "element_bytes", "is_const")
-    ]
-
-
-class _Kernel(ctypes.Structure):
-    _fields_ = [
-        ("call", ctypes.c_void_p),
-        ("run_flat", ctypes.c_void_p),
-        ("parameters", ctypes.POINTER(_Parameter)),
-        ("num_parameters", ctypes.c_int),
-        ("max_threads", ctypes.c_int),
-    ]
-
-
-class TensorRecord(ctypes.Structure):
-    """``Tensor`` of ``records.h``: what the check mode knows of an argument."""
-
-    _fields_ = [
-        ("first", ctypes.c_void_p),
-        ("num_bytes", ctypes.c_uint64),
-        ("initialised", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("element_bytes", ctypes.c_uint32),
-        ("is_const", ctypes.c_uint32),
-    ]
-
-
-class LaunchRecord(ctypes.Structure):
-    """``LaunchRecord`` of ``records.h``."""
-
-    _fields_ = [
-        ("kernel", ctypes.c_void_p),
-        ("arguments", ctypes.c_void_p),
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("dynamic_bytes", ctypes.c_uint64),
-        ("cost_ns", ctypes.c_uint64),
-        ("tensors", ctypes.c_void_p),
-        ("num_tensors", ctypes.c_uint64),
-    ]
-
-
-class _RunOptions(ctypes.Structure):
-    _fields_ = [
-        ("order", ctypes.c_int32),
-        ("seed", ctypes.c_uint32),
-        ("num_workers", ctypes.c_int32),
-    ]
-
-
-class _RunError(ctypes.Structure):
-    _fields_ = [
-        ("launch", ctypes.c_int32),
-        ("kind", ctypes.c_int32),
-        ("block", ctypes.c_uint * 3),
-        ("thread", ctypes.c_uint * 3),
-        ("memory", ctypes.c_char * 128),
-        ("file", ctypes.c_char * 256),
-        ("line", ctypes.c_uint32),
-        ("num_frames", ctypes.c_uint32),
-        ("frames", ctypes.c_uint64 * 16),
-        ("text", ctypes.c_char * 1024),
-    ]
-
-
-_KINDS = ("system", "trap", "limit", "synccheck", "memcheck", "racecheck", "initcheck", "ubcheck")
-
-_ORDERS = {"forward": 0, "reverse": 1, "random": 2}
-_LOAD_LOCK = threading.Lock()
-
-
-@functools.cache
-def _library(path: Path) -> ctypes.CDLL:
-    return ctypes.CDLL(str(path))
-
-
-def _load(path: Path) -> ctypes.CDLL:
-    with _LOAD_LOCK:
-        return _library(path)
-
-
-class Runtime:
-    """The runtime that kernels of one compiler run on, plain or of the check mode."""
-
-    def __init__(self, compiler: Compiler, *, checked: bool = False) -> None:
-        self._run = _load(runtime_library(compiler, checked)).cuhost_run
-        self._run.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-
-    def run(
-        self,
-        launches: ctypes.Array[LaunchRecord],
-        *,
-        order: tuple[str, int] = ("forward", 0),
-        num_workers: int = 1,
-        first: int = 0,
-    ) -> Failure | None:
-        """Run launches one after the other, without the GIL.
-
-        Args:
-            launches: made by :meth:`HostKernel.record`.
-            order: of the threads, as ``settings.host_order()`` gives it.
-            num_workers: OS threads; one in the check mode.
-            first: index of the launch to begin with.
-
-        Returns:
-            None, or why a launch failed; those after it did not run.
-        """
-        kind, seed = order
-        options = _RunOptions(_ORDERS[kind], seed, num_workers)
-        error = _RunError()
-        begin = ctypes.byref(launches, first * ctypes.sizeof(LaunchRecord))
-        count = len(launches) - first
-        if self._run(begin, count, ctypes.byref(options), ctypes.byref(error)) == 0:
-            return None
-        file = error.file.decode(errors="replace")
-        return Failure(
-            launch=first + error.launch,
-            kind=_KINDS[error.kind],
-            block=tuple(error.block),
-            thread=tuple(error.thread),
-            text=error.text.decode(errors="replace"),
-            memory=error.memory.decode(errors="replace"),
-            place=(file, error.line) if file else None,
-            frames=tuple(error.frames[: error.num_frames]),
-        )
 
 
 @dataclass(frozen=True)
@@ -235,7 +97,7 @@ class Parameter:
         return self.element.kind == "u" and self.element.itemsize % dtype.itemsize == 0
 
 
-def _element_bytes(entry: _Parameter) -> int:
+def _element_bytes(entry: ParameterRecord) -> int:
     return 0 if chr(entry.element_kind) == "V" else max(entry.element_bytes, 1)
 
 
@@ -274,7 +136,7 @@ class HostModule:
         self.checked = checked
         self.runtime = Runtime(compiler, checked=checked)
         self.library = compile_source(source, macros, compiler, checked=checked)
-        self._loaded = _load(self.library)
+        self._loaded = load_library(self.library)
 
     def get_function(self, name: str) -> HostKernel:
         """The entry point of this name.
@@ -283,7 +145,9 @@ class HostModule:
             KernelError: there is none.
         """
         try:
-            return HostKernel(self, name, _Kernel.in_dll(self._loaded, f"cuhost_kernel_{name}"))
+            return HostKernel(
+                self, name, KernelRecord.in_dll(self._loaded, f"cuhost_kernel_{name}")
+            )
         except ValueError:
             raise KernelError(
                 f'{self.source.name} has no `extern "C" __global__ void {name}(...)`.'
@@ -300,7 +164,7 @@ class HostKernel:
         is_flat: whether its threads run as plain loops.
     """
 
-    def __init__(self, module: HostModule, name: str, kernel: _Kernel) -> None:
+    def __init__(self, module: HostModule, name: str, kernel: KernelRecord) -> None:
         self._module = module
         self._kernel = kernel
         self.name = name

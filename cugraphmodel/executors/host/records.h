@@ -1,4 +1,4 @@
-// What Python hands to the runtime and gets back; module.py declares the same structs with ctypes.
+// What Python hands to the runtime and gets back; runtime.py declares the same structs with ctypes.
 #pragma once
 #include <stdint.h>
 
