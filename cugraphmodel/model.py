@@ -37,8 +37,9 @@ def load(source: ModelSource, device: str | None = None) -> LoadedModel:
 
     Args:
         source: path of an ONNX file, its bytes, or an ``onnx.ModelProto``.
-        device: ``"cuda"``, ``"cuda:1"``, ``"cpu"``; None takes the first GPU if there is one, else
-            the CPU, and says which once through ``logging``.
+        device: ``"cuda"``, ``"cuda:1"``, ``"cpu"``, or ``"cpu:check"`` to look for faults in
+            kernels; None takes the first GPU if there is one, else the CPU, and says which once
+            through ``logging``.
 
     Raises:
         FileNotFoundError: there is no such file.
