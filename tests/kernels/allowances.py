@@ -29,7 +29,53 @@ class Allowance:
     macros: tuple[tuple[str, str], ...] = ()
 
 
-ALLOWANCES: tuple[Allowance, ...] = ()
+_BY_VALUE = (
+    "Indexes sizes and strides, a struct passed by value, at run time, which copies it to local "
+    "memory. A parameter that is const __grid_constant__ would stay in constant memory."
+)
+_LARGE_ANGLES = "CUDA's own reduction of large angles works on an array of digits."
+_ONE_PTXAS = "So few registers are used that this is one ptxas's choice and no want of space."
+_TILE = (
+    "255 registers do not hold a thread's tile and what it has fetched of the next one. What that "
+    "costs has not been measured."
+)
+
+
+def _trigonometric(name: str) -> Allowance:
+    macros = (("EXPRESSION", f"cg_{name}(x0)"),)
+    return Allowance("ops/elementwise/elementwise.cu", "elementwise", _LARGE_ANGLES, 40, 0, macros)
+
+
+def _tile(source: str, kernel: str, spill_bytes: int, local_bytes: int, **macros: str) -> Allowance:
+    return Allowance(source, kernel, _TILE, local_bytes, spill_bytes, tuple(macros.items()))
+
+
+ALLOWANCES: tuple[Allowance, ...] = (
+    _tile("ops/conv/conv.cu", "conv", 504, 256, TILE_ROWS="64", VECTOR="1"),
+    _tile(
+        "ops/matmul/gemm.cu", "gemm", 976, 448, TILE_ROWS="64", VECTOR_LEFT="1", VECTOR_RIGHT="4"
+    ),
+    _tile("ops/matmul/gemm.cu", "gemm", 168, 88, TILE_ROWS="64", VECTOR_LEFT="4", VECTOR_RIGHT="4"),
+    _tile("ops/matmul/gemm.cu", "gemm", 480, 240, TILE_ROWS="16", SCALAR="unsigned long long"),
+    _tile("ops/matmul/gemm.cu", "gemm", 60, 32, TILE_ROWS="16"),
+    Allowance("ops/movement/concat.cu", "concat", _BY_VALUE, local_bytes=256),
+    Allowance("ops/movement/concat.cu", "split", _BY_VALUE, local_bytes=256),
+    Allowance("ops/movement/fill.cu", "fill_numbers", _BY_VALUE, local_bytes=64),
+    Allowance("ops/movement/gather.cu", "gather_elements", _BY_VALUE, local_bytes=128),
+    Allowance("ops/movement/gather.cu", "gather_nd", _BY_VALUE, local_bytes=128),
+    Allowance("ops/movement/pad.cu", "pad", _BY_VALUE, local_bytes=256),
+    Allowance("ops/movement/scatter.cu", "claim_slots", _BY_VALUE, local_bytes=256),
+    Allowance("ops/movement/scatter.cu", "scatter_columns", _BY_VALUE, 264, spill_bytes=32),
+    Allowance("ops/movement/scatter.cu", "write_owned", _BY_VALUE, local_bytes=256),
+    Allowance("ops/movement/transpose.cu", "transpose_tiles", _BY_VALUE, local_bytes=192),
+    Allowance("ops/resize/nearest.cu", "resize_nearest", _BY_VALUE, local_bytes=448),
+    _trigonometric("sin"),
+    _trigonometric("cos"),
+    _trigonometric("tan"),
+    Allowance("ops/matmul/gemv.cu", "gemv_dot", _ONE_PTXAS, 8, spill_bytes=8),
+    Allowance("ops/movement/cumsum.cu", "cumsum", _ONE_PTXAS, 48, spill_bytes=140),
+    Allowance("ops/resize/resize.cu", "resize_axis", _ONE_PTXAS, 8, spill_bytes=64),
+)
 
 
 def allowance_for(instance: Instance, kernel: str) -> Allowance | None:
