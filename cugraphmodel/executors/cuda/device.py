@@ -144,7 +144,8 @@ def open_device(ordinal: int = 0) -> CudaDevice:
         raise DeviceUnavailableError(
             f"{asked}, but CuPy cannot use it ({type(error).__name__}: {error}). The driver "
             f"supports CUDA {'.'.join(map(str, driver.cuda_version))}: "
-            f"install this package with its extra [{extra}] and no other CuPy package."
+            f"run pip install '.[{extra}]' in a clone of cugraphmodel, with no other CuPy package "
+            "installed."
         ) from error
 
 
