@@ -100,7 +100,8 @@ def test_readme_lists_the_registered_operators() -> None:
 
 def test_every_public_name_is_documented() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\.\. auto\w+:: cugraphmodel\.(\w+)(?:\(\))?$", page, re.MULTILINE))
+    directive = r"^\.\. auto\w+:: cugraphmodel\.(\w+)(?:\(\))?$"
+    documented = set(re.findall(directive, page, re.MULTILINE))
     documented |= set(re.findall(r"`cugraphmodel\.(__version__)`", page))
     assert documented == {*cugraphmodel.__all__, "settings"}
 
