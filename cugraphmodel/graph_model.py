@@ -20,6 +20,7 @@ from cugraphmodel.errors import (
     ShapeError,
 )
 from cugraphmodel.executors.base import Executable
+from cugraphmodel.forks import renew_lock_in_child
 from cugraphmodel.ir import Value
 from cugraphmodel.plan import Plan
 
@@ -70,6 +71,7 @@ class CudaGraphModel:
         self.output_labels = tuple(labels.get(value.name) for value in plan.outputs)
         self._executable: Executable | None = executable
         self._lock = threading.RLock()
+        renew_lock_in_child(self)
 
     def run(self, inputs: Inputs) -> list[Array]:
         """Run on the caller's arrays.

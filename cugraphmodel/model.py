@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cugraphmodel.errors import ArgumentError, ParameterError
 from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device, Executable, Progress
+from cugraphmodel.forks import renew_lock_in_child
 from cugraphmodel.front.bind import bind_constants, bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import ModelSource, read_model
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
@@ -55,7 +56,6 @@ class _Record:
     """What ``load_param`` must know of a graph or of the eager form of a model."""
 
     label: str
-    lock: threading.RLock
     constants: tuple[Constant, ...]
     shape_parameters: frozenset[str]
 
@@ -88,6 +88,7 @@ class LoadedModel:
         self._parameters = Parameters(source.parameters)
         self._store = device.weight_store()
         self._lock = threading.RLock()
+        renew_lock_in_child(self)
         self._records: weakref.WeakKeyDictionary[object, _Record] = weakref.WeakKeyDictionary()
         self._eager: _Eager | None = None
         self._num_captured = 0
@@ -151,7 +152,7 @@ class LoadedModel:
             name = f"graph {self._num_captured} of {self.name}"
             labels = class_labels(traced.graph)
             graph = CudaGraphModel(name, self.device, precision, plan, executable, labels)
-            self._records[graph] = self._record(name, graph._lock, plan, traced)
+            self._records[graph] = self._record(name, plan, traced)
         return graph
 
     def forward(
@@ -246,19 +247,21 @@ class LoadedModel:
         )
 
     @staticmethod
-    def _record(label: str, lock: threading.RLock, plan: Plan, traced: Traced) -> _Record:
-        return _Record(label, lock, tuple(plan.constants.values()), traced.shape_parameters)
+    def _record(label: str, plan: Plan, traced: Traced) -> _Record:
+        return _Record(label, tuple(plan.constants.values()), traced.shape_parameters)
 
     @contextmanager
     def _quiet_graphs(self) -> Iterator[list[_Record]]:
         """The records of all living graphs, none of which runs meanwhile.
 
-        A graph that is closed uses no parameter any more.
+        A graph that is closed uses no parameter any more. The eager form runs under the lock of
+        the model, which the caller holds.
         """
         graphs = list(self._records.items())  # keeps them alive in here
         with ExitStack() as stack:
-            for _, record in graphs:
-                stack.enter_context(record.lock)
+            for graph, _ in graphs:
+                if isinstance(graph, CudaGraphModel):
+                    stack.enter_context(graph._lock)
             yield [r for g, r in graphs if not (isinstance(g, CudaGraphModel) and g.closed)]
 
     def _shapes_of(self, arrays: Sequence[Array]) -> dict[str, tuple[int, ...]]:
@@ -283,7 +286,7 @@ class LoadedModel:
             self._drop_eager_form()
             executable = self._prepare(plan, capture=False, progress=None)
             label = f"the eager form of {self.name}"
-            record = self._record(label, threading.RLock(), plan, traced)
+            record = self._record(label, plan, traced)
             self._eager = _Eager(key, executable, record)
             self._records[self._eager] = record
         return self._eager

@@ -150,7 +150,8 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
             continue
         try:
             launches += [(node, launch) for launch in spec.lower(node, inputs, outputs)]
-        except (Unsupported, ValueError) as error:  # ValueError: outside what a Launch can hold
+        except (Unsupported, ValueError, OverflowError) as error:
+            # The latter two: outside what a Launch, or an integer of a kernel, can hold.
             problems.append(node.problem(str(error)))
     if problems:
         raise UnsupportedModelError("the model", tuple(problems))

@@ -144,3 +144,18 @@ def test_a_limit_on_the_process_is_a_memory_error(tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) >= 2**32
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        helper.make_node("LRN", ["x"], ["y"], size=2**62),
+        helper.make_node("Trilu", ["x"], ["y"], upper=2**31),
+        helper.make_node("GlobalLpPool", ["x"], ["y"], p=2**31),
+    ],
+    ids=lambda node: node.op_type,
+)
+def test_an_attribute_beyond_what_kernels_count_with_names_the_node(node: onnx.NodeProto) -> None:
+    model = cugraphmodel.load(model_of([node], [1, 3, 4, 5]), device="cpu")
+    with pytest.raises(UnsupportedModelError, match=f"node 0 .*{node.op_type}"):
+        model.capture_graph()

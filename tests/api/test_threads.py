@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -145,3 +147,34 @@ def test_parameters_change_between_runs_never_within(device: str) -> None:
                 got = graph.run([x])[0]
                 assert np.array_equal(got, positive) or np.array_equal(got, negative)
             future.result(timeout=60)
+
+
+def test_a_process_forked_while_a_graph_runs_may_run_it_too() -> None:
+    """On the CPU device; CUDA does not survive a fork."""
+    program = (
+        "import os, signal, threading, warnings\n"
+        "import numpy as np, cugraphmodel\n"
+        "from tests.api.builders import affine, affine_steps, normal\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\n"
+        "x = normal(3, 2, 4)\n"
+        "model = cugraphmodel.load(affine(), device='cpu')\n"
+        "graph = model.capture_graph(2)\n"
+        "graph.run([x])\n"
+        "ended = threading.Event()\n"
+        "def work():\n"
+        "    while not ended.is_set():\n"
+        "        graph.run_inplace()\n"
+        "thread = threading.Thread(target=work)\n"
+        "thread.start()\n"
+        "for _ in range(10):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        signal.alarm(60)\n"
+        "        model.load_param('b', 2 * normal(2, 3))\n"
+        "        right = np.maximum(affine_steps(x)[1] + normal(2, 3), 0)\n"
+        "        os._exit(not np.allclose(graph.run([x])[0], right, rtol=1e-5, atol=1e-6))\n"
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+        "ended.set()\n"
+        "thread.join()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

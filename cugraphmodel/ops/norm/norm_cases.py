@@ -112,6 +112,9 @@ def _layer_norm() -> Iterator[OpCase]:
     far = (OpCase.random(25, 3, 300) * 0.01 + 1000).astype(np.float32)
     yield _layer_case("large_mean", far, -1, (300,), epsilon=1e-12)
     yield _layer_case("large_mean_long", np.repeat(far, 9, axis=1), -1, (2700,), epsilon=1e-12)
+    infinite = OpCase.random(26, 4, 40)
+    infinite[0, 3], infinite[1, 7], infinite[2, 2:4] = np.inf, -np.inf, (np.inf, -np.inf)
+    yield _layer_case("infinite_rows", infinite, -1, (40,))
     flat = np.full((2, 40), 7.25, np.float32)
     yield _layer_case("constant_rows", flat, -1, (40,))
 

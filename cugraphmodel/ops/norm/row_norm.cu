@@ -54,7 +54,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         cg_cast<SCALAR>(cg_fma(normalized, cg_cast<COMPUTE>(scale[at]), offset));
   });
   if (inside && lane == 0) {
-    if (mean != nullptr) mean[row] = cg_cast<STAT>(center + shift);
+    // Around an infinite center the shift is NaN.
+    if (mean != nullptr) mean[row] = cg_cast<STAT>(shift == shift ? center + shift : center);
     if (inv_std != nullptr) inv_std[row] = cg_cast<STAT>(scaling);
   }
 }
