@@ -75,7 +75,8 @@ def test_narrowing_rounds_alike(entry: str, tmp_path: Path) -> None:
         x: Array = rng.integers(0, 2**32, 200_000, np.uint32).view(np.float32)
     else:
         near = rng.integers(0, 2**16, 200_000).astype(np.uint16).view(np.float16)
-        x = near.astype(np.float64) * (1 + rng.integers(-3, 4, near.size) * 2.0**-12)
+        with np.errstate(invalid="ignore"):  # some of the halves are signalling NaN
+            x = near.astype(np.float64) * (1 + rng.integers(-3, 4, near.size) * 2.0**-12)
         x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)])
     y = np.zeros(x.size, np.float16)
     assert_same_bits(*elementwise(tmp_path, header.HALVES, entry, x, y))
