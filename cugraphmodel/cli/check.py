@@ -42,7 +42,9 @@ def execute(options: argparse.Namespace) -> None:
     found = executable.findings()
     executable.close()
     if options.json:
-        print(json.dumps({"model": options.model, "findings": [_facts(error) for error in found]}))
+        findings = [_facts(error) for error in found]
+        facts = {"model": options.model, "num_kernels": num_launches, "findings": findings}
+        print(json.dumps(facts))
     else:
         print(
             "\n".join(
