@@ -161,7 +161,8 @@ class LoadedModel:
         """Run the model node by node, nothing fused and nothing captured: the way to debug.
 
         Open dimensions take their sizes from the arrays. Agrees with a captured graph within
-        tolerance, not bit for bit. The memory of the last call's shapes is kept.
+        tolerance, not bit for bit. The memory of the last call's shapes is kept. Raises what
+        :meth:`capture_graph` and :meth:`CudaGraphModel.run` raise.
 
         Args:
             inputs: as :meth:`CudaGraphModel.run`.
@@ -169,9 +170,6 @@ class LoadedModel:
 
         Returns:
             Fresh arrays, one per output.
-
-        Raises:
-            As :meth:`capture_graph` and :meth:`CudaGraphModel.run`.
         """
         outputs = resolve_outputs(self._source, output_node_indices)
         with self._lock:
