@@ -6,10 +6,12 @@ ONNX codes are those of ``TensorProto.DataType`` (onnx.proto, "DataType").
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["DTYPES", "DType", "c_type", "from_onnx"]
+__all__ = ["DTYPES", "DType", "c_type", "from_onnx", "plain_bools"]
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,11 @@ def c_type(dtype: np.dtype) -> str:
         KeyError: the dtype is not in the table.
     """
     return _BY_NUMPY[np.dtype(dtype)].c_type
+
+
+def plain_bools(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array; if it is bool, with 1 for every byte but 0, as C++ has it.
+
+    NumPy takes any byte for True, so ``mask.view(bool)`` of a mask of 0 and 255 is a bool array.
+    """
+    return array.view(np.uint8) != 0 if array.dtype == np.bool_ else array

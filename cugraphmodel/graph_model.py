@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import plain_bools
 from cugraphmodel.errors import (
     ArgumentError,
     DtypeError,
@@ -218,7 +219,7 @@ class CudaGraphModel:
                 check_dtype(array, f"input {expected.name!r}", expected.dtype)
                 _check_shape(array, expected)
             for view, array in zip(executable.inputs, _apart(arrays, executable), strict=True):
-                view[...] = array.reshape(view.shape)
+                view[...] = plain_bools(array).reshape(view.shape)
             elapsed_ms = 0.0
             if timed:
                 elapsed_ms = executable.replay_timed()

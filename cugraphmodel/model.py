@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import plain_bools
 from cugraphmodel.errors import ArgumentError, ParameterError
 from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device, Executable, Progress
@@ -176,7 +177,7 @@ class LoadedModel:
             arrays = ordered_inputs(inputs, [info.name for info in self.inputs])
             eager = self._eager_form(self._shapes_of(arrays), outputs)
             for view, array in zip(eager.executable.inputs, arrays, strict=True):
-                view[...] = array.reshape(view.shape)
+                view[...] = plain_bools(array).reshape(view.shape)
             eager.executable.replay()
             return [view.copy() for view in eager.executable.outputs]
 
@@ -306,4 +307,4 @@ class LoadedModel:
             raise ParameterError(
                 f"parameter {name!r} has shape {old.shape}, got {array.shape}.", name=name
             )
-        return np.array(array, order="C")
+        return np.array(plain_bools(array), order="C")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import plain_bools
 from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
 from cugraphmodel.front.source import SourceModel, TensorInfo
 
@@ -199,7 +200,7 @@ def _constant(info: TensorInfo, value: object) -> Array:
     )
     if not fits:
         raise ShapeError(f"{label} has shape {array.shape}, expected {info}.")
-    return array
+    return plain_bools(array)
 
 
 def _held(array: Array, dtype: np.dtype) -> Array:

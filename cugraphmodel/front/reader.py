@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import from_onnx
+from cugraphmodel.dtypes import from_onnx, plain_bools
 from cugraphmodel.errors import ModelLoadError, UnsupportedModelError
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
 from cugraphmodel.ir import Node
@@ -171,7 +171,7 @@ def _parameters(graph: Any, name: str) -> dict[str, Array]:
     parameters: dict[str, Array] = {}
     for tensor in graph.initializer:
         try:
-            array = numpy_helper.to_array(tensor)
+            array = plain_bools(numpy_helper.to_array(tensor))
         except Exception as error:  # damaged tensors raise many kinds
             raise ModelLoadError(
                 f"{name}: initializer {tensor.name!r} is damaged: {error}"
@@ -233,7 +233,7 @@ def _attribute(attribute: Any) -> Any:
     from onnx import AttributeProto, helper, numpy_helper
 
     if attribute.type == AttributeProto.TENSOR:
-        return numpy_helper.to_array(attribute.t)
+        return plain_bools(numpy_helper.to_array(attribute.t))
     if attribute.type == AttributeProto.SPARSE_TENSOR:
         return _dense(attribute.sparse_tensor)
     value = helper.get_attribute_value(attribute)

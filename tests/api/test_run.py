@@ -311,3 +311,20 @@ def test_graphs_of_one_model_do_not_disturb_each_other(device: str) -> None:
         kept = large.output_slice(0).copy()
         np.testing.assert_array_equal(small.run([X[:1]])[0], np.maximum(X[:1], 0))
         np.testing.assert_array_equal(large.output_slice(0), kept)
+
+
+def test_every_byte_that_numpy_takes_for_true_is_true(device: str) -> None:
+    body = "n = Not(a) x = Xor(a, p) i = Cast<to=7>(a)"
+    mask = np.array([2, 255, 0, 1], np.uint8).view(np.bool_)
+    model = build("(bool[4] a) => (bool[4] n, bool[4] x, int64[4] i)", body, p=mask)
+    model.graph.initializer[0].raw_data = mask.tobytes()
+    loaded = cugraphmodel.load(model, device=device)
+    right = [[0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 1]]
+    with loaded.capture_graph() as graph:
+        loaded.load_param("p", mask)
+        for results in (graph.run([mask]), loaded.forward([mask])):
+            assert [
+                result.view(np.uint8)[:: result.itemsize].tolist() for result in results
+            ] == right
+    with loaded.capture_graph(constant_inputs={"a": mask}) as graph:
+        assert graph.run([])[2].tolist() == right[2]
