@@ -68,7 +68,10 @@ def trace(
         if info.name not in constant_inputs:
             shape = input_shapes[info.name]
             if info.dtype is None or len(shape) > MAX_RANK:
-                tracer.problems.append(f"input {info}: this type is not supported")
+                tracer.problems.append(
+                    f"input {info} is not supported; tensors of bool, integers, float16, float32 "
+                    f"and float64 with up to {MAX_RANK} dimensions are."
+                )
                 tracer.unknown.add(info.name)
             else:
                 tracer.values[info.name] = Value(info.dtype, shape, info.name)
@@ -242,12 +245,10 @@ class _Tracer:
 def _no_kernel(node: Node) -> str:
     if any(type(value).__name__ == "GraphProto" for value in node.attributes.values()):
         return "control flow is not supported."
-    if node.domain:
-        return "operators of this domain are not supported."
     newer = find(node.domain, node.op_type, 2**31)
     if newer is not None:
         return f"supported from opset {newer.since_version} on; convert the model."
-    return "this operator is not supported."
+    return "there is no kernel for this operator."
 
 
 def _constant_attribute(node: Node) -> Array | None:
