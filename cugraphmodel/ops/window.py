@@ -153,7 +153,7 @@ def axis_numbers(name: str, values: Sequence[int], count: int, least: int) -> tu
 def _num_windows(
     size: int, pad: int, pad_end: int, extent: int, stride: int, ceil_mode: bool
 ) -> int:
-    """Windows along one axis. In ceil mode, one that starts in the end padding is dropped."""
+    """Windows along one axis. In ceil mode, those that start in the end padding are dropped."""
     room = size + pad + pad_end - extent
     if room < 0:
         raise Unsupported(
@@ -161,5 +161,4 @@ def _num_windows(
         )
     if not ceil_mode:
         return room // stride + 1
-    count = ceil_div(room, stride) + 1
-    return count - 1 if (count - 1) * stride >= size + pad else count
+    return min(ceil_div(room, stride) + 1, ceil_div(size + pad, stride))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from cugraphmodel.executors.base import Device
@@ -114,6 +114,19 @@ def _window(size: int, attributes: dict[str, Any]) -> Window:
 
 
 @given(drawn=windows())
+@example(
+    drawn=(
+        1,
+        {
+            "kernel": 1,
+            "strides": [1],
+            "dilations": [1],
+            "auto_pad": "NOTSET",
+            "ceil_mode": 1,
+            "pads": [0, 2],
+        },
+    )
+)
 def test_windows_cover_the_input_as_onnx_says(drawn: tuple[int, dict[str, Any]]) -> None:
     size, attributes = drawn
     window = _window(size, attributes)
