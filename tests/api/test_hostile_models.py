@@ -103,7 +103,9 @@ def test_more_dimensions_than_numpy_has_are_refused() -> None:
     model = cugraphmodel.load(
         model_of([helper.make_node("Relu", ["x"], ["y"])], [1] * 65), device="cpu"
     )
-    with pytest.raises(UnsupportedModelError, match=r"input x: .*not supported; .* up to \d+ dimensions"):
+    with pytest.raises(
+        UnsupportedModelError, match=r"input x: .*not supported; .* up to \d+ dimensions"
+    ):
         model.capture_graph()
     nodes = [helper.make_node("Reshape", ["x", "s"], ["y"])]
     model = cugraphmodel.load(model_of(nodes, [1], s=np.ones(65, np.int64)), device="cpu")
