@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import hashlib
 import importlib.metadata
 import json
+import multiprocessing
 import os
 import platform
 import shutil
@@ -24,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -119,6 +122,25 @@ def summarise(suite: ElementTree.Element) -> Report:
         "seconds": round(sum(seconds.values()), 1),
         "slowest_seconds": {name: round(seconds[name], 2) for name in slowest},
     }
+
+
+def compile_kernels() -> None:
+    """Fill the kernel cache with all processors; the tests then find most of their kernels there."""
+    from cugraphmodel.executors import open_device
+    from tests.kernels.instances import common_uses
+
+    device: Any = open_device("cuda")
+    compile_one = functools.partial(_compile, device.architecture)
+    instances = sorted({use.instance for use in common_uses()})
+    # NVRTC compiles one kernel at a time per process; a forked one could not use the driver.
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(compile_one, instances, chunksize=8))
+
+
+def _compile(architecture: str, instance: Any) -> None:
+    from cugraphmodel.executors.cuda.compiler import cubin_file
+
+    cubin_file(instance.source, instance.macros, architecture)
 
 
 def median_us(work: Callable[[], object]) -> float:
@@ -223,6 +245,7 @@ def run(commit: str, model_files: Sequence[str], extra: Sequence[str]) -> int:
     if not cuda_available():
         sys.exit("There is no GPU here: nothing to report.")
     sources = source_hashes()
+    compile_kernels()
     tests = run_suite(extra)
     entry = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -16,7 +16,7 @@ from cugraphmodel.kernels.cache import cached
 from cugraphmodel.kernels.source import DEVICE_HEADER, Source, device_header, load_source
 from cugraphmodel.ops.launch import Launch
 
-__all__ = ["compile_cubin", "compile_with_log", "load_kernels", "nvrtc_options"]
+__all__ = ["compile_cubin", "compile_with_log", "cubin_file", "load_kernels", "nvrtc_options"]
 
 
 def nvrtc_options(architecture: str, macros: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def load_kernels(
     for done, ((source, macros), users) in enumerate(modules.items()):
         if progress is not None:
             progress(source, done, len(modules))
-        module = cupy.RawModule(path=str(_cubin_file(source, macros, architecture)))
+        module = cupy.RawModule(path=str(cubin_file(source, macros, architecture)))
         for launch in users:
             kernels[launch] = module.get_function(launch.entry)
     if progress is not None:
@@ -99,7 +99,12 @@ def load_kernels(
     return kernels
 
 
-def _cubin_file(name: str, macros: tuple[tuple[str, str], ...], architecture: str) -> Path:
+def cubin_file(name: str, macros: tuple[tuple[str, str], ...], architecture: str) -> Path:
+    """The machine code of a source with these macros, compiled unless the cache has it.
+
+    Raises:
+        KernelCompileError: it does not compile.
+    """
     from cupy.cuda import nvrtc
 
     source = load_source(name)
