@@ -125,7 +125,7 @@ def summarise(suite: ElementTree.Element) -> Report:
 
 
 def compile_kernels() -> None:
-    """Fill the kernel cache with all processors; the tests then find most of their kernels there."""
+    """Fill the kernel cache with all processors, so that the tests find most kernels there."""
     from cugraphmodel.executors import open_device
     from tests.kernels.instances import common_uses
 
