@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import threading
 
 from cugraphmodel.errors import ArgumentError, DeviceUnavailableError
 from cugraphmodel.executors.base import Device
+from cugraphmodel.forks import renew_lock_in_child
 
 __all__ = ["open_device"]
 
 _log = logging.getLogger(__name__)
 _devices: dict[str, Device] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
+renew_lock_in_child(sys.modules[__name__])
 
 
 def open_device(name: str | None) -> Device:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -333,38 +331,6 @@ def test_a_replay_lets_other_python_threads_run() -> None:
         ticks += 1
         time.sleep(0.001)
     assert ticks > 3
-
-
-FORK = """
-import os, threading, warnings
-import numpy as np
-from cugraphmodel.executors.host.module import HostModule
-from cugraphmodel.kernels.source import Source
-text = '''#include "device.cuh"
-extern "C" __global__ void f(float* y) {
-  __syncthreads();
-  y[blockIdx.x * blockDim.x + threadIdx.x] += 1;
-}'''
-run = HostModule(Source("f.cu", text)).get_function("f")
-def launch(times):
-    y = np.zeros((2000, 64), np.float32)
-    for _ in range(times):
-        run((2000, 1, 1), (64, 1, 1), [y], num_workers=3)
-    return bool((y == times).all())
-warnings.simplefilter("ignore", DeprecationWarning)
-thread = threading.Thread(target=launch, args=(100,))
-thread.start()
-for _ in range(10):
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if launch(3) else 1)
-    assert os.waitpid(child, 0)[1] == 0
-thread.join()
-"""
-
-
-def test_a_forked_process_runs_kernels_too() -> None:
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)
 
 
 def test_available_memory_is_less_than_all_there_is() -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cugraphmodel.arena import ALIGNMENT, align
 from cugraphmodel.errors import DeviceMemoryError, ParameterError
+from cugraphmodel.forks import renew_lock_in_child
 from cugraphmodel.ir import Constant, Parameters
 
 __all__ = ["HostWeightStore", "Resident", "allocate", "available_bytes", "view"]
@@ -91,7 +92,8 @@ class HostWeightStore:
 
     def __init__(self) -> None:
         self._residents: weakref.WeakValueDictionary[str, Resident] = weakref.WeakValueDictionary()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        renew_lock_in_child(self)
 
     def acquire(self, constants: Iterable[Constant], params: Parameters) -> dict[str, Resident]:
         """Constants by key, made now where they are not there yet. They live while held."""

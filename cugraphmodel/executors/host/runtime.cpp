@@ -699,7 +699,11 @@ static void* help(void*) {
   return nullptr;
 }
 
-// After fork() only the caller's thread exists, and the mutex may be held by one that does not.
+// fork() holds the mutex, so that the child never sees half an update nor half a new thread.
+static void lock_pool() { pthread_mutex_lock(&pool.mutex); }
+static void unlock_pool() { pthread_mutex_unlock(&pool.mutex); }
+
+// In the child only the thread that forked lives on.
 static void forget_pool() {
   pool.mutex = PTHREAD_MUTEX_INITIALIZER;
   pool.work_came = pool.job_done = PTHREAD_COND_INITIALIZER;
@@ -707,11 +711,13 @@ static void forget_pool() {
   pool.num_waiting = pool.num_helpers = 0;
 }
 
+// While the library loads: a fork() under way elsewhere knows no handler registered after it began.
+static __attribute__((constructor)) void register_fork_handlers() {
+  pthread_atfork(lock_pool, unlock_pool, forget_pool);
+}
+
 // Called with the mutex held. Fewer helpers than asked for is no error: the caller works anyway.
 static void start_helpers(int num_helpers) {
-  static bool registered = false;
-  if (!registered) pthread_atfork(nullptr, nullptr, forget_pool);
-  registered = true;
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are the Python threads' business

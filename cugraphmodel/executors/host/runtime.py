@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from pathlib import Path
 
 from cugraphmodel.executors.host.compiler import Compiler, runtime_library
@@ -95,18 +94,12 @@ class _RunError(ctypes.Structure):
 _KINDS = ("system", "trap", "limit", "synccheck", "memcheck", "racecheck", "initcheck", "ubcheck")
 
 _ORDERS = {"forward": 0, "reverse": 1, "random": 2}
-_LOAD_LOCK = threading.Lock()
 
 
 @functools.cache
-def _library(path: Path) -> ctypes.CDLL:
-    return ctypes.CDLL(str(path))
-
-
 def load_library(path: Path) -> ctypes.CDLL:
     """A shared library, loaded once a process."""
-    with _LOAD_LOCK:
-        return _library(path)
+    return ctypes.CDLL(str(path))
 
 
 class Runtime:
