@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import plain_bools
+from cugraphmodel.dtypes import kind_of, plain_bools
 from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
 from cugraphmodel.front.source import SourceModel, TensorInfo
 
@@ -207,7 +207,7 @@ def _held(array: Array, dtype: np.dtype) -> Array:
     """The array in another dtype if that holds its values, else as it is."""
     with np.errstate(all="ignore"):
         cast = array.astype(dtype)
-        if array.dtype.kind == "f" and cast.dtype.kind == "f":
+        if array.dtype.kind == "f" and kind_of(dtype) == "f":
             fits = np.array_equal(np.isfinite(cast), np.isfinite(array))
         else:
             fits = cast.tolist() == array.tolist()  # Python compares numbers exactly

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.errors import ModelLoadError
+from cugraphmodel.front.proto import to_proto
 from cugraphmodel.ir import Constant, Node, Parameters, TensorType, constant_of
 
 __all__ = ["FOLDABLE", "digest", "fold_node", "literal", "parameter"]
@@ -152,16 +153,12 @@ class _Recipe:
 
 def _evaluate(node: Node, inputs: Sequence[Array | None]) -> list[Array]:
     """The outputs of one node by the ONNX reference implementation."""
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 
     names = [f"i{position}" if array is not None else "" for position, array in enumerate(inputs)]
-    proto = helper.make_node(
-        node.op_type, names, [f"o{i}" for i in range(len(node.outputs))], domain=node.domain
-    )
-    for name, value in node.attributes.items():
-        tensor = numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
-        proto.attribute.append(helper.make_attribute(name, tensor))
+    proto = to_proto(node, names)
+    proto.output[:] = [f"o{position}" for position in range(len(node.outputs))]
     graph = helper.make_graph(
         [proto],
         "fold",

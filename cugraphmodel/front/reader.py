@@ -7,20 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from cugraphmodel.dtypes import from_onnx, plain_bools
+from cugraphmodel.dtypes import from_onnx
 from cugraphmodel.errors import ModelLoadError, UnsupportedModelError
+from cugraphmodel.front.proto import domain_name, read_node, read_parameters
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
-from cugraphmodel.ir import Node
 
 if TYPE_CHECKING:
     import onnx
 
 __all__ = ["ModelSource", "read_model"]
 
-Array = npt.NDArray[Any]
 NEWEST_OPSET = 28
 """Of the standard domain: operators may mean something else in a later one."""
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
@@ -100,13 +96,13 @@ def _convert(model: Any, name: str) -> SourceModel:
             onnx.checker.check_model(_shaped(model))
         except (onnx.checker.ValidationError, ValueError) as error:
             raise ModelLoadError(f"{name} is not a valid ONNX model: {error}") from error
-    parameters = _parameters(model.graph, name)
+    parameters = read_parameters(model.graph, name)
     file_nodes = tuple(
-        FileNode(i, n.name, n.op_type, _domain(n.domain), tuple(n.input), tuple(n.output))
+        FileNode(i, n.name, n.op_type, domain_name(n.domain), tuple(n.input), tuple(n.output))
         for i, n in enumerate(model.graph.node)
     )
     inlined = inliner.inline_local_functions(model) if model.functions else model
-    versions = {_domain(entry.domain): entry.version for entry in inlined.opset_import}
+    versions = {domain_name(entry.domain): entry.version for entry in inlined.opset_import}
     if versions.get("", 0) > NEWEST_OPSET:
         raise UnsupportedModelError(
             name, (f"it needs opset {versions['']}; the newest known here is {NEWEST_OPSET}.",)
@@ -116,12 +112,10 @@ def _convert(model: Any, name: str) -> SourceModel:
         name=name,
         file_nodes=file_nodes,
         nodes=tuple(
-            _node(proto, index, versions.get(_domain(proto.domain), 1))
+            read_node(proto, index, versions, name)
             for proto, index in zip(inlined.graph.node, indices, strict=True)
         ),
-        implicit_reads={
-            i: reads for i, n in enumerate(inlined.graph.node) if (reads := _implicit_reads(n))
-        },
+        versions=versions,
         inputs=tuple(_info(v) for v in model.graph.input if v.name not in parameters),
         outputs=tuple(_info(v) for v in model.graph.output),
         parameters=parameters,
@@ -145,10 +139,6 @@ def _shaped(model: Any) -> Any:
     return copy
 
 
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
 def _external_tensors(graph: Any) -> Iterable[Any]:
     from onnx import TensorProto
 
@@ -163,37 +153,6 @@ def _external_tensors(graph: Any) -> Iterable[Any]:
                 yield from _external_tensors(attribute.g)
             for subgraph in attribute.graphs:
                 yield from _external_tensors(subgraph)
-
-
-def _parameters(graph: Any, name: str) -> dict[str, Array]:
-    from onnx import numpy_helper
-
-    parameters: dict[str, Array] = {}
-    for tensor in graph.initializer:
-        try:
-            array = plain_bools(numpy_helper.to_array(tensor))
-        except Exception as error:  # damaged tensors raise many kinds
-            raise ModelLoadError(
-                f"{name}: initializer {tensor.name!r} is damaged: {error}"
-            ) from error
-        parameters[tensor.name] = np.ascontiguousarray(array).reshape(array.shape)
-    for sparse in graph.sparse_initializer:
-        parameters[sparse.values.name] = _dense(sparse)
-    return parameters
-
-
-def _dense(sparse: Any) -> Array:
-    """A sparse initializer as an ordinary array (onnx.proto, "SparseTensorProto")."""
-    from onnx import numpy_helper
-
-    values = numpy_helper.to_array(sparse.values)
-    indices = numpy_helper.to_array(sparse.indices)
-    dense = np.zeros(tuple(sparse.dims), values.dtype)
-    if indices.ndim == 1:
-        dense.reshape(-1)[indices] = values
-    else:
-        dense[tuple(indices.T)] = values
-    return dense
 
 
 def _info(value: Any) -> TensorInfo:
@@ -214,48 +173,6 @@ def _info(value: Any) -> TensorInfo:
     known = code in TensorProto.DataType.values()
     type_name = TensorProto.DataType.Name(code).lower() if known else f"element type {code}"
     return TensorInfo(value.name, from_onnx(code), shape, type_name)
-
-
-def _node(proto: Any, index: int, version: int) -> Node:
-    return Node(
-        op_type=proto.op_type,
-        domain=_domain(proto.domain),
-        version=version,
-        inputs=tuple(proto.input),
-        outputs=tuple(proto.output),
-        attributes={attribute.name: _attribute(attribute) for attribute in proto.attribute},
-        name=proto.name,
-        index=index,
-    )
-
-
-def _attribute(attribute: Any) -> Any:
-    from onnx import AttributeProto, helper, numpy_helper
-
-    if attribute.type == AttributeProto.TENSOR:
-        return plain_bools(numpy_helper.to_array(attribute.t))
-    if attribute.type == AttributeProto.SPARSE_TENSOR:
-        return _dense(attribute.sparse_tensor)
-    value = helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if attribute.type == AttributeProto.STRINGS:
-        return [text.decode("utf-8", "replace") for text in value]
-    return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
-
-
-def _implicit_reads(proto: Any) -> frozenset[str]:
-    """Outer values that the subgraphs of a node read by name."""
-    reads: set[str] = set()
-    for attribute in proto.attribute:
-        graphs = [attribute.g] if attribute.HasField("g") else []
-        for graph in [*graphs, *attribute.graphs]:
-            local = {v.name for v in graph.input} | {t.name for t in graph.initializer}
-            for node in graph.node:
-                reads |= ({name for name in node.input if name} | _implicit_reads(node)) - local
-                local |= set(node.output)
-            reads |= {v.name for v in graph.output} - local
-    return frozenset(reads)
 
 
 def _file_indices(nodes: Any, file_nodes: tuple[FileNode, ...]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from cugraphmodel.ir import Node
 
-__all__ = ["FileNode", "SourceModel", "TensorInfo"]
+__all__ = ["FileNode", "SourceModel", "Subgraph", "TensorInfo", "names_read"]
 
 Array = npt.NDArray[Any]
 
@@ -75,6 +76,39 @@ class TensorInfo:
 
 
 @dataclass(frozen=True, eq=False)
+class Subgraph:
+    """The body of a control flow node, as it stands in ``Node.attributes``, or of a function.
+
+    Attributes:
+        nodes: in the file's order.
+        inputs, outputs: value names, local to the body.
+        parameters: its initializers, by name; ``load_param`` does not reach these.
+    """
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: Mapping[str, Array] = field(repr=False, default_factory=dict)
+
+    @functools.cached_property
+    def outer_reads(self) -> frozenset[str]:
+        """Values of the graphs around it that the body reads by name."""
+        local = {*self.inputs, *self.parameters}
+        reads: set[str] = set()
+        for node in self.nodes:
+            reads |= names_read(node) - local
+            local.update(node.outputs)
+        return frozenset(reads | ({*self.outputs} - local))
+
+
+def names_read(node: Node) -> frozenset[str]:
+    """Every value that a node needs: its inputs, and what its subgraphs read from around them."""
+    bodies = (value for value in node.attributes.values() if isinstance(value, Subgraph))
+    inputs = frozenset(filter(None, node.inputs))
+    return inputs.union(*(body.outer_reads for body in bodies))
+
+
+@dataclass(frozen=True, eq=False)
 class SourceModel:
     """Everything that a file holds, checked, and nothing of the protobuf it came in.
 
@@ -82,7 +116,7 @@ class SourceModel:
         name: what messages call the model: the file's name, or "the model".
         file_nodes: the file's main graph, for addressing.
         nodes: the same with model-local functions inlined, without ``host_values``.
-        implicit_reads: node position in ``nodes`` -> outer values that its subgraphs read.
+        versions: domain -> opset version that the file imports.
         inputs: in the file's order, without those that an initializer backs.
         outputs: the model's own outputs.
         parameters: the initializers, by name.
@@ -91,7 +125,7 @@ class SourceModel:
     name: str
     file_nodes: tuple[FileNode, ...]
     nodes: tuple[Node, ...]
-    implicit_reads: Mapping[int, frozenset[str]]
+    versions: Mapping[str, int]
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     parameters: Mapping[str, Array] = field(repr=False)
