@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 __all__ = ["ALIGNMENT", "Lifetime", "Slot", "align", "place"]
 
 ALIGNMENT = 256
@@ -18,10 +20,6 @@ class Lifetime:
     num_bytes: int
     first_step: int
     last_step: int
-
-    def overlaps(self, other: Lifetime) -> bool:
-        """Whether both are alive in some step."""
-        return self.first_step <= other.last_step and other.first_step <= self.last_step
 
 
 @dataclass(frozen=True)
@@ -52,22 +50,31 @@ def place(lifetimes: Mapping[str, Lifetime]) -> tuple[dict[str, Slot], int]:
     Returns:
         The slots, and the total size of the arena in bytes.
     """
-    slots: dict[str, Slot] = {}
-    total = 0
     order = sorted(
         lifetimes, key=lambda name: (-lifetimes[name].num_bytes, lifetimes[name].first_step, name)
     )
-    for name in order:
-        mine = lifetimes[name]
-        alive = sorted(
-            (slots[other] for other in slots if lifetimes[other].overlaps(mine)),
-            key=lambda slot: slot.offset,
-        )
-        offset = 0
-        for slot in alive:
-            if slot.offset >= offset + mine.num_bytes:
-                break
-            offset = max(offset, align(slot.end))
-        slots[name] = Slot(offset, mine.num_bytes)
-        total = max(total, align(offset + mine.num_bytes))
-    return slots, total
+    placed = _Placed(len(order))
+    slots = {name: placed.add(lifetimes[name]) for name in order}
+    return slots, max((align(slot.end) for slot in slots.values()), default=0)
+
+
+class _Placed:
+    """The slots so far, by ascending offset: one column each, so that a search is a few scans."""
+
+    def __init__(self, capacity: int) -> None:
+        self._columns = np.zeros((4, capacity), np.int64)
+        self._count = 0
+
+    def add(self, mine: Lifetime) -> Slot:
+        first, last, offset, end = self._columns[:, : self._count]
+        alive = (first <= mine.last_step) & (last >= mine.first_step)
+        starts = offset[alive]
+        lowest = np.maximum.accumulate(np.append(0, end[alive]))  # below each, and above all
+        gaps = np.flatnonzero(starts >= lowest[:-1] + mine.num_bytes)
+        slot = Slot(int(lowest[gaps[0] if gaps.size else -1]), mine.num_bytes)
+        place = np.searchsorted(offset, slot.offset, side="right")
+        self._columns[:, place + 1 : self._count + 1] = self._columns[:, place : self._count]
+        row = (mine.first_step, mine.last_step, slot.offset, align(slot.end))
+        self._columns[:, place] = row
+        self._count += 1
+        return slot
