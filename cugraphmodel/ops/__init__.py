@@ -7,6 +7,7 @@ from cugraphmodel.ops import movement as movement
 from cugraphmodel.ops import norm as norm
 from cugraphmodel.ops import pool as pool
 from cugraphmodel.ops import quantize as quantize
+from cugraphmodel.ops import recurrent as recurrent
 from cugraphmodel.ops import reduce as reduce
 from cugraphmodel.ops import resize as resize
 from cugraphmodel.ops import softmax as softmax

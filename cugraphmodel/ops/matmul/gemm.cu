@@ -11,7 +11,7 @@
 
 extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMinBlocks)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-         const Scalar* __restrict__ bias, Scalar* __restrict__ y, int rows, int columns, int depth,
+         const Scalar* __restrict__ bias, Result* __restrict__ y, int rows, int columns, int depth,
          int batch_rank, Dims batch_shape, Dims left_strides, Dims right_strides,
          long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
          float activation_a, float activation_b) {

@@ -34,7 +34,7 @@ CG_DEV Vector load_strided(const Scalar* from, long long stride) {
 
 extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
     gemv_dot(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-             const Scalar* __restrict__ bias, Scalar* __restrict__ y, int columns, int depth,
+             const Scalar* __restrict__ bias, Result* __restrict__ y, int columns, int depth,
              long long left_row_stride, long long left_depth_stride, int batch_rank,
              Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
              long long bias_column_stride, float alpha, float beta, float activation_a,
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
 
 extern "C" __global__ void __launch_bounds__(32 * NUM_SLICES)
     gemv_column(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-                const Scalar* __restrict__ bias, Scalar* __restrict__ y, int columns, int depth,
+                const Scalar* __restrict__ bias, Result* __restrict__ y, int columns, int depth,
                 long long left_row_stride, long long left_depth_stride, int batch_rank,
                 Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
                 long long bias_column_stride, float alpha, float beta, float activation_a,

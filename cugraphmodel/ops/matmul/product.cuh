@@ -6,6 +6,13 @@
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
 
+// RESULT: element type of the product, where it is not that of the operands.
+#if defined(RESULT)
+typedef RESULT Result;
+#else
+typedef Scalar Result;
+#endif
+
 struct Operands {
   const Scalar* left;
   const Scalar* right;
@@ -37,12 +44,12 @@ struct Epilogue {
   float activation_a;
   float activation_b;
 
-  CG_DEV Scalar operator()(Accumulator sum, int row, int column) const {
+  CG_DEV Result operator()(Accumulator sum, int row, int column) const {
     Accumulator value = Accumulator(alpha) * sum;
     if (bias != nullptr) {
       const Scalar term = bias[row * bias_row_stride + column * bias_column_stride];
       value = cg_fma(Accumulator(beta), Accumulator(term), value);
     }
-    return Scalar(ACTIVATION(value, activation_a, activation_b));
+    return Result(ACTIVATION(value, activation_a, activation_b));
   }
 };

@@ -11,7 +11,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Value
-from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
+from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims
 from cugraphmodel.ops.spec import Unsupported
 from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
@@ -188,12 +188,26 @@ def vector_width(inner: int) -> str:
 
 
 def launch_product(
-    product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
+    product: Product,
+    left: Value,
+    right: Value,
+    y: Value | Workspace,
+    epilogue: Epilogue,
+    result: np.dtype | None = None,
 ) -> Launch:
     """The launch of one product, by the kernel that suits its size.
 
-    ``y`` is [*batch_shape, rows, columns], contiguous.
+    ``y`` is [*batch_shape, rows, columns], contiguous, of the operands' dtype or of ``result``.
     """
+    launch = _launch_by_size(product, left, right, y, epilogue)
+    if result is None or result == left.dtype:
+        return launch
+    return replace(launch, macros=(*launch.macros, ("RESULT", c_type(result))))
+
+
+def _launch_by_size(
+    product: Product, left: Value, right: Value, y: Value | Workspace, epilogue: Epilogue
+) -> Launch:
     is_float = left.dtype.kind == "f"
     if is_float and product.columns == 1 and product.rows > MAX_GEMV_ROWS:
         row_stride, column_stride = epilogue.bias_strides
@@ -205,7 +219,7 @@ def launch_product(
 
 
 def _launch_gemm(
-    product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
+    product: Product, left: Value, right: Value, y: Value | Workspace, epilogue: Epilogue
 ) -> Launch:
     tile = choose_tile(product.rows, product.columns, product.num_batches, left.dtype)
     tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
@@ -239,7 +253,7 @@ def _launch_gemm(
 
 
 def _launch_gemv(
-    product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
+    product: Product, left: Value, right: Value, y: Value | Workspace, epilogue: Epilogue
 ) -> Launch:
     if product.transpose_right:
         entry, group, num_slices = "gemv_dot", GEMV_DOT_COLUMNS, GEMV_DOT_COLUMNS
