@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.errors import CuGraphModelError
 
 __all__ = ["ArrayFileError", "UnnamedInputError", "random_array", "read_inputs", "write_outputs"]
@@ -76,7 +77,7 @@ def _read_array(path: Path) -> Array:
 
 def random_array(rng: np.random.Generator, dtype: np.dtype, shape: Sequence[int]) -> Array:
     """Normal floats; 0 and 1 for integers and bool, which also suits masks and indices."""
-    if dtype.kind == "f":
+    if kind_of(dtype) == "f":
         return rng.standard_normal(shape).astype(dtype)
     return rng.integers(0, 2, shape).astype(dtype)
 

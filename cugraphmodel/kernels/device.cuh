@@ -42,7 +42,8 @@ struct Dims {
   long long v[8];
 };
 
-// ---- half: 16-bit storage. Compute in Acc<half>::type.
+// ---- half and bfloat16: 16-bit storage. Compute in Acc<half>::type. Storage of 8 bits and less is
+// in narrow.cuh.
 
 #if defined(__CUDACC__)
 CG_DEV float cg_half_bits_to_float(uint16_t bits) {
@@ -55,9 +56,9 @@ CG_DEV uint16_t cg_float_to_half_bits(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
-CG_DEV uint16_t cg_double_to_half_bits(double x) {
+CG_DEV uint16_t cg_float_to_bfloat16_bits(float x) {
   uint16_t bits;
-  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
 #endif  // the CPU's versions are in cuda_host.h
@@ -69,6 +70,14 @@ struct half {
   CG_DEV explicit operator float() const { return cg_half_bits_to_float(bits); }
 };
 
+// The upper half of a float.
+struct bfloat16 {
+  uint16_t bits;
+  bfloat16() = default;
+  CG_DEV explicit bfloat16(float x) : bits(cg_float_to_bfloat16_bits(x)) {}
+  CG_DEV explicit operator float() const { return __uint_as_float(uint32_t(bits) << 16); }
+};
+
 // The type to compute in for tensors of T.
 template <class T>
 struct Acc {
@@ -78,6 +87,19 @@ template <>
 struct Acc<half> {
   typedef float type;
 };
+template <>
+struct Acc<bfloat16> {
+  typedef float type;
+};
+
+// What the CPU device calls a type that is not C++'s own: its number in ONNX.
+#if defined(__CUDACC__)
+#define CG_ONNX_TYPE(T, number)
+#else
+#define CG_ONNX_TYPE(T, number) CUHOST_KIND(T, number)
+#endif
+CG_ONNX_TYPE(half, 10)
+CG_ONNX_TYPE(bfloat16, 16)
 
 // ---- What is known about a type at compile time
 
@@ -112,25 +134,53 @@ CG_LIMITS(float, true, -CG_INF, CG_INF)
 CG_LIMITS(double, true, -CG_INF, CG_INF)
 #undef CG_LIMITS
 
+// A float near x from which any type of at most 13 bits of precision rounds as from x itself: x cut
+// short, with its last bit set if that is not x ("rounding to odd": Boldo and Melquiond, "Emulation
+// of FMA and correctly rounded sums", IEEE Trans. Comput. 57, 2008, section 3).
+CG_DEV float cg_round_to_odd(double x) {
+  const float nearest = float(x);
+  const double back = nearest;
+  const unsigned bits = __float_as_uint(nearest);
+  if (back == x || x != x || bits & 1u) return nearest;
+  const bool too_large = (back < 0 ? -back : back) > (x < 0 ? -x : x);
+  return __uint_as_float(too_large ? bits - 1 : bits + 1);
+}
+CG_DEV float cg_round_to_odd(float x) { return x; }
+template <class T>
+CG_DEV float cg_round_to_odd(T x) {
+  if constexpr (sizeof(T) < 4) {
+    return float(x);
+  } else if constexpr (sizeof(T) == 4) {
+    return cg_round_to_odd(double(x));
+  } else {
+    // Beyond 2^53, where a double does not hold every integer, to odd multiples of 2^16 first.
+    const uint64_t magnitude = x < T(0) ? 0 - uint64_t(x) : uint64_t(x);
+    const uint64_t rest = magnitude & 0xffff;
+    const uint64_t held =
+        magnitude >> 53 ? (magnitude - rest) | uint64_t(rest != 0) << 16 : magnitude;
+    return cg_round_to_odd(x < T(0) ? -double(held) : double(held));
+  }
+}
+
 // ONNX Cast. Float to integer truncates, saturates, and turns NaN into 0; integer to integer wraps;
-// to bool is x != 0; double to half rounds once.
+// to bool is x != 0; all else is rounded once, to nearest even.
 template <class To, class From>
 CG_DEV To cg_cast(From x) {
   if constexpr (CgSame<To, From>::value) {
     return x;
-  } else if constexpr (CgSame<From, half>::value) {
-    return cg_cast<To>(float(x));
+  } else if constexpr (!CgSame<From, typename Acc<From>::type>::value) {
+    return cg_cast<To>(typename Acc<From>::type(x));
   } else if constexpr (CgSame<To, bool>::value) {
     return x != From(0);
-  } else if constexpr (CgSame<To, half>::value && CgSame<From, double>::value) {
-    half y;
-    y.bits = cg_double_to_half_bits(x);
-    return y;
-  } else if constexpr (CgSame<To, half>::value) {
-    return half(float(x));
-  } else if constexpr (CgLimits<From>::is_float && !CgLimits<To>::is_float) {
-    const To lowest = CgLimits<To>::lowest(), highest = CgLimits<To>::highest();
-    return x != x ? To(0) : x <= From(lowest) ? lowest : x >= From(highest) ? highest : To(x);
+  } else if constexpr (CgSame<To, typename Acc<To>::type>::value) {
+    if constexpr (CgLimits<From>::is_float && !CgLimits<To>::is_float) {
+      const To lowest = CgLimits<To>::lowest(), highest = CgLimits<To>::highest();
+      return x != x ? To(0) : x <= From(lowest) ? lowest : x >= From(highest) ? highest : To(x);
+    } else {
+      return To(x);
+    }
+  } else if constexpr (CgSame<typename Acc<To>::type, float>::value) {
+    return To(cg_round_to_odd(x));
   } else {
     return To(x);
   }

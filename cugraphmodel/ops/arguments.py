@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Node, Value
 from cugraphmodel.ops.spec import Unsupported
 
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 BOOL = (np.dtype("bool"),)
-FLOATS = tuple(map(np.dtype, ("float16", "float32", "float64")))
+FLOATS = (*map(np.dtype, ("float16", "float32", "float64")), BFLOAT16)
 SIGNED = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 INTEGERS = (*SIGNED, *map(np.dtype, ("uint8", "uint16", "uint32", "uint64")))
 NUMBERS = FLOATS + INTEGERS

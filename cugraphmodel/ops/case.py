@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
+
 __all__ = ["OpCase"]
 
 Array = npt.NDArray[Any]
@@ -57,6 +59,6 @@ class OpCase:
     def random(seed: int, *shape: int, dtype: str = "float32") -> Array:
         """Normal data (rounded for integers, a coin for bool), the same for one seed."""
         data = np.random.default_rng(seed).standard_normal(shape)
-        if np.dtype(dtype).kind == "b":
+        if kind_of(np.dtype(dtype)) == "b":
             return data > 0
-        return (data * (10 if np.dtype(dtype).kind in "iu" else 1)).astype(dtype)
+        return (data * (10 if kind_of(np.dtype(dtype)) in "iu" else 1)).astype(dtype)

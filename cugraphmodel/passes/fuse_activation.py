@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Graph, Node, Parameters
 from cugraphmodel.passes.rewrite import Uses, attribute_float, replace_nodes
 
@@ -45,7 +46,7 @@ def fuse_activation(graph: Graph) -> Graph:
         if fused_op is None or "activation" in node.attributes:
             continue
         reader = uses.only_reader(node.outputs[0])
-        if reader is None or graph.values[node.outputs[0]].dtype.kind != "f":
+        if reader is None or kind_of(graph.values[node.outputs[0]].dtype) != "f":
             continue
         activation = _activation_of(graph, reader)
         if activation is None or reader.inputs[0] != node.outputs[0]:

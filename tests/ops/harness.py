@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.executors.base import Device, Executable
 from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType, Value, constant_of
 from cugraphmodel.ops.case import OpCase
@@ -107,7 +109,7 @@ def other_inputs(case: OpCase) -> list[Array | None]:
         None
         if array is None
         else np.flip(array).copy()
-        if array.dtype.kind == "f"
+        if kind_of(array.dtype) == "f"
         else np.zeros_like(array)
         for array in case.inputs
     ]
@@ -153,7 +155,7 @@ def _reference(case: OpCase) -> Sequence[Array]:
     inputs = case.inputs
     if _admits_float64(case):
         inputs = [
-            array.astype(np.float64) if array is not None and array.dtype.kind == "f" else array
+            array.astype(np.float64) if array is not None and kind_of(array.dtype) == "f" else array
             for array in inputs
         ]
     evaluator = ReferenceEvaluator(_model(case, inputs))
@@ -166,7 +168,7 @@ def _admits_float64(case: OpCase) -> bool:
     allowed = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
     formals = list(schema.inputs)
     for position, array in enumerate(case.inputs):
-        if array is not None and array.dtype.kind == "f":
+        if array is not None and kind_of(array.dtype) == "f":
             type_str = formals[min(position, len(formals) - 1)].type_str
             if "tensor(double)" not in allowed.get(type_str, {type_str}):
                 return False
@@ -216,11 +218,11 @@ def _model(case: OpCase, inputs: Sequence[Array | None]) -> onnx.ModelProto:
 def assert_close(case: OpCase, got: Array, expected: Array) -> None:
     """Same dtype and shape; integers equal; floats within the case's bounds, NaN where expected.
 
-    A float16 output is allowed one rounding to its own precision.
+    A 16-bit float is allowed one rounding to its own precision.
     """
     assert got.dtype == expected.dtype
     assert got.shape == expected.shape
-    if got.dtype.kind != "f":
+    if kind_of(got.dtype) != "f":
         np.testing.assert_array_equal(got, expected)
         return
     wide, right = got.astype(np.float64), expected.astype(np.float64)
@@ -229,6 +231,6 @@ def assert_close(case: OpCase, got: Array, expected: Array) -> None:
     rtol, atol = (1e-13, 1e-14) if got.dtype == np.float64 else (1e-5, 1e-6)
     rtol = rtol if case.rtol is None else case.rtol
     atol = atol if case.atol is None else case.atol
-    if got.dtype == np.float16:
-        rtol = max(rtol, float(np.finfo(np.float16).eps))
+    if got.dtype.itemsize == 2:
+        rtol = max(rtol, float(ml_dtypes.finfo(got.dtype).eps))  # type: ignore[no-untyped-call]
     np.testing.assert_allclose(wide, right, rtol=rtol, atol=atol * scale, equal_nan=True)

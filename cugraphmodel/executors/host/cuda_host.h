@@ -77,7 +77,7 @@ CUHOST_INLINE T __ldg(const T* p) {
   return *p;
 }
 
-// ---- half
+// ---- half and bfloat16
 
 #if defined(__F16C__) && defined(__clang__)
 CUHOST_INLINE float cg_half_bits_to_float(unsigned short bits) {
@@ -118,16 +118,10 @@ CUHOST_INLINE unsigned short cg_float_to_half_bits(float x) {
   return (unsigned short)(bits >> 16 & 0x8000u | half_bits);
 }
 #endif
-// By way of a float that was rounded to odd, so that the second rounding sees what the first lost.
-CUHOST_INLINE unsigned short cg_double_to_half_bits(double x) {
-  const float nearest = float(x);
-  const double back = nearest;
-  unsigned bits = __float_as_uint(nearest);
-  if (x == x && back != x && !(bits & 1u)) {
-    const bool too_large = (back < 0 ? -back : back) > (x < 0 ? -x : x);
-    bits = too_large ? bits - 1 : bits + 1;
-  }
-  return cg_float_to_half_bits(__uint_as_float(bits));
+CUHOST_INLINE unsigned short cg_float_to_bfloat16_bits(float x) {
+  const unsigned bits = __float_as_uint(x);
+  const unsigned nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  return (unsigned short)((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : nearest);
 }
 
 // ---- Atomics
@@ -332,8 +326,6 @@ T block_reduce(T);
 
 // ---- Entry points
 
-struct half;
-
 namespace cuhost {
 
 template <class T>
@@ -344,10 +336,11 @@ template <class T>
 struct Kind<T*> {
   static constexpr int value = 'P';
 };
-#define CUHOST_KIND(T, character)             \
-  template <>                                 \
-  struct Kind<T> {                            \
-    static constexpr int value = character;   \
+}  // namespace cuhost
+#define CUHOST_KIND(T, number)           \
+  template <>                            \
+  struct cuhost::Kind<T> {               \
+    static constexpr int value = number; \
   };
 CUHOST_KIND(bool, '?')
 CUHOST_KIND(signed char, 'b')
@@ -360,11 +353,10 @@ CUHOST_KIND(long, 'q')
 CUHOST_KIND(unsigned long, 'Q')
 CUHOST_KIND(long long, 'q')
 CUHOST_KIND(unsigned long long, 'Q')
-CUHOST_KIND(half, 'e')
 CUHOST_KIND(float, 'f')
 CUHOST_KIND(double, 'd')
 CUHOST_KIND(void, 0)
-#undef CUHOST_KIND
+namespace cuhost {
 
 template <class T>
 struct ElementBytes {

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel import settings
+from cugraphmodel.dtypes import from_onnx
 from cugraphmodel.errors import KernelError
 from cugraphmodel.executors.host.compiler import Compiler, compile_source, find_compiler
 from cugraphmodel.executors.host.failure import Failure
@@ -97,6 +98,13 @@ class Parameter:
         return self.element.kind == "u" and self.element.itemsize % dtype.itemsize == 0
 
 
+def _element(kind: int) -> np.dtype | None:
+    """From NumPy's type character, or the number in ONNX of a type that is not C++'s own."""
+    if 0 < kind < ord(" "):
+        return from_onnx(kind)
+    return None if chr(kind) in "\0VP" else np.dtype(chr(kind))
+
+
 def _element_bytes(entry: ParameterRecord) -> int:
     return 0 if chr(entry.element_kind) == "V" else max(entry.element_bytes, 1)
 
@@ -174,7 +182,7 @@ class HostKernel:
             Parameter(
                 chr(entry.kind),
                 entry.num_bytes,
-                None if chr(entry.element_kind) in "\0VP" else np.dtype(chr(entry.element_kind)),
+                _element(entry.element_kind),
                 bool(entry.is_const),
                 _element_bytes(entry),
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import ANY, BOOL, FLOATS, INTEGERS, NUMBERS, check_dtype, required
 from cugraphmodel.ops.elementwise.elementwise import elementwise_launch, operand
@@ -63,7 +64,7 @@ def binary(
 def _mod(node: Node, dtype: np.dtype) -> str:
     if node.attributes.get("fmod", 0):
         return "el_fmod(x0, x1)"
-    if dtype.kind == "f" and node.version < 28:
+    if kind_of(dtype) == "f" and node.version < 28:
         raise Unsupported(
             f"Before opset 28, Mod with fmod=0 is for integers, not {dtype.name}; set fmod=1."
         )

@@ -1,6 +1,7 @@
 #include "device.cuh"
 
 #include "activations.cuh"
+#include "narrow.cuh"
 #include "scalar_functions.cuh"
 
 // out = EXPRESSION, element by element, with NumPy broadcasting.

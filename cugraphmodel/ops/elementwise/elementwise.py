@@ -50,7 +50,7 @@ def elementwise_launch(
     """A launch of ``output = expression``.
 
     Args:
-        expression: C++ over ``x0``, ``x1``, ``x2`` (the operands, float16 widened to float) and
+        expression: C++ over ``x0``, ``x1``, ``x2`` (the operands, 16-bit floats as float) and
             ``a``, ``b`` (the scalars); its value is cast to the output's type.
         operands: one to three; they broadcast to the output's shape.
         output: may be one of the operands.

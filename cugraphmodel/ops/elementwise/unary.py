@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from cugraphmodel.dtypes import from_onnx
+from cugraphmodel.dtypes import c_type, from_onnx
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import (
     BOOL,
@@ -23,6 +23,8 @@ from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
+
+ROUND_MODES = ("down", "nearest", "up")
 
 
 def unary(
@@ -87,17 +89,36 @@ def _cast_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     dtype = from_onnx(code)
     if dtype is None:
         raise Unsupported(f"Casting to ONNX type {code} has no kernel.")
+    _cast_expression(node, dtype)
     return [TensorType(dtype, required(inputs).shape)]
 
 
-def _cast_like_infer(_node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
-    return [TensorType(required(inputs, 1).dtype, required(inputs).shape)]
+def _cast_like_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
+    like = required(inputs, 1)
+    _cast_expression(node, like.dtype)
+    return [TensorType(like.dtype, required(inputs).shape)]
+
+
+def _cast_expression(node: Node, to: np.dtype) -> str:
+    """C++ that rounds ``x0`` as ``saturate`` and ``round_mode`` say; they are for float8 alone."""
+    saturate = bool(node.attributes.get("saturate", 1))
+    if c_type(to) == "float8_e8m0fnu":
+        round_mode = str(node.attributes.get("round_mode", "up"))
+        if round_mode not in ROUND_MODES:
+            raise Unsupported(f"round_mode={round_mode!r} is none of {', '.join(ROUND_MODES)}.")
+        rounding = f"OUT_TYPE::k{round_mode.capitalize()}"
+        return f"OUT_TYPE::rounded(cg_round_to_odd(x0), {rounding}, {str(saturate).lower()})"
+    if c_type(to).startswith("float8") and not saturate:
+        return "OUT_TYPE::unsaturated(cg_round_to_odd(x0))"
+    return "x0"
 
 
 def _cast_lower(
-    _node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
-    return [elementwise_launch("x0", [operand(required(inputs))], operand(required(outputs)))]
+    out = required(outputs)
+    expression = _cast_expression(node, out.dtype)
+    return [elementwise_launch(expression, [operand(required(inputs))], operand(out))]
 
 
 _BOOL_RESULT = np.dtype("bool")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import (
     ANY,
@@ -26,6 +27,7 @@ from cugraphmodel.ops.strides import broadcast_shapes
 __all__: list[str] = []
 
 FLOAT32 = np.dtype("float32")
+HALVES = (np.dtype("float16"), BFLOAT16)
 
 
 def variadic(
@@ -55,11 +57,11 @@ def _fold(
 ) -> list[Launch]:
     """Three operands a launch, the first of which is what the launches before have made.
 
-    float16 is carried from launch to launch in float32, so that the result is rounded once.
+    16-bit floats are carried from launch to launch in float32, so that the result is rounded once.
     """
     left = [operand(required(inputs, position)) for position in range(len(inputs))]
     carried = output
-    if output.dtype == np.float16 and len(left) > 3:
+    if output.dtype in HALVES and len(left) > 3:
         num_bytes = math.prod(output.shape) * FLOAT32.itemsize
         carried = Operand(Workspace(num_bytes), FLOAT32, output.shape)
     launches = []

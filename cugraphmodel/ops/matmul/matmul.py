@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
 from cugraphmodel.ops.launch import Launch
@@ -85,7 +86,7 @@ def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
         ):
             raise Unsupported(f"C of shape {bias.shape} does not broadcast to {shape}.")
     alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
-    if left.dtype.kind != "f" and (alpha != 1 or beta not in (0, 1)):
+    if kind_of(left.dtype) != "f" and (alpha != 1 or beta not in (0, 1)):
         raise Unsupported(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
     return [TensorType(left.dtype, shape)]
 

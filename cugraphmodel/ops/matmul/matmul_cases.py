@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ops.case import OpCase
 
 Array = npt.NDArray[Any]
@@ -16,7 +17,7 @@ FULL_RANGE = np.array([[2**31 - 1, -(2**31), 12345], [-7, 2**30, 3]])
 
 def _wide(array: Array) -> Array:
     """Floats in float64; integers as they are, so that products wrap."""
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    return array.astype(np.float64) if kind_of(array.dtype) == "f" else array
 
 
 def _matmul(left: Array, right: Array, *bias: Array) -> Sequence[Array]:

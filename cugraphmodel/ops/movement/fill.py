@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from cugraphmodel.dtypes import c_type, from_onnx
+from cugraphmodel.dtypes import c_type, from_onnx, kind_of
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
+from cugraphmodel.ops.arguments import ANY, NUMBERS, check_dtype, required
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
 from cugraphmodel.ops.movement.strided_copy import WORDS
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
-__all__: list[str] = []
+__all__ = ["fill_launch"]
 
 Values = Sequence[Value | None]
 THREADS = 256
@@ -36,6 +37,17 @@ def _launch(entry: str, output: Value, scalar: str, *numbers: Argument) -> Launc
     )
 
 
+def fill_launch(target: Value, element: np.ndarray[Any, np.dtype[np.generic]]) -> Launch:
+    """A launch that gives all elements of a tensor, which is not empty, one value.
+
+    Args:
+        target: the tensor.
+        element: of rank 0 and the tensor's dtype.
+    """
+    pattern = int.from_bytes(element.tobytes(), "little", signed=True)
+    return _launch("fill", target, WORDS[target.dtype.itemsize], np.int64(pattern))
+
+
 def _fill_value(node: Node) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
     """The one element that ConstantOfShape repeats: float32 0 unless given."""
     return np.asarray(node.attributes.get("value", np.zeros(1, np.float32))).reshape(())
@@ -49,9 +61,7 @@ def _infer_constant_of_shape(node: Node, _inputs: Values) -> list[TensorType]:
 
 
 def _lower_constant_of_shape(node: Node, _inputs: Values, outputs: Values) -> list[Launch]:
-    output = required(outputs)
-    pattern = int.from_bytes(_fill_value(node).tobytes(), "little", signed=True)
-    return [_launch("fill", output, WORDS[output.dtype.itemsize], np.int64(pattern))]
+    return [fill_launch(required(outputs), _fill_value(node))]
 
 
 def _range_bounds(node: Node) -> list[int] | list[float]:
@@ -63,9 +73,10 @@ def _range_bounds(node: Node) -> list[int] | list[float]:
 
 
 def _infer_range(node: Node, inputs: Values) -> list[TensorType]:
+    check_dtype(required(inputs), NUMBERS)
     start, limit, delta = _range_bounds(node)
     dtype = required(inputs).dtype
-    exact = dtype.kind in "iu"
+    exact = kind_of(dtype) in "iu"
     count = (
         ceil_div(int(limit - start), int(delta)) if exact else math.ceil((limit - start) / delta)
     )
@@ -76,7 +87,7 @@ def _lower_range(node: Node, _inputs: Values, outputs: Values) -> list[Launch]:
     output = required(outputs)
     start, _, delta = _range_bounds(node)
     scalar = c_type(output.dtype)
-    if output.dtype.kind == "f":
+    if kind_of(output.dtype) == "f":
         return [_launch("fill_range", output, scalar, np.float64(start), np.float64(delta))]
     return [_launch("fill_integer_range", output, scalar, np.int64(start), np.int64(delta))]
 
@@ -112,8 +123,8 @@ def _infer_eye_like(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     code = node.attributes.get("dtype")
     dtype = data.dtype if code is None else from_onnx(int(code))
-    if dtype is None:
-        raise Unsupported(f"Element type {code} has no kernels.")
+    if dtype is None or dtype not in ANY:
+        raise Unsupported(f"Element type {code or data.dtype.name} has no kernels.")
     if len(data.shape) != 2:
         raise Unsupported(f"{data} is not a matrix.")
     return [TensorType(dtype, data.shape)]

@@ -33,7 +33,18 @@ def _cropped_then_reflected(data: Array, *_rest: Array) -> list[Array]:
 
 _X = _counted(3, 4)
 
+
+def _centered(name: str, data: Array, shape: list[int], **axes: list[int]) -> OpCase:
+    return OpCase(name, "CenterCropPad", [data, np.array(shape)], axes, 18)
+
+
 CASES = [
+    _centered("crop_and_pad", _counted(5, 4, 3), [2, 9, 3]),
+    _centered("odd_crop", _counted(8, 7), [5, 2]),
+    _centered("odd_pad", _counted(2, 3), [5, 8]),
+    _centered("axes", _counted(2, 10, 7), [6, 8], axes=[-2, 2]),
+    _centered("int16", _counted(3, 3, dtype="int16"), [4, 1]),
+    _centered("to_nothing", _counted(3, 3), [0, 4]),
     OpCase("attribute", "Pad", [_X], {"pads": [1, 0, 0, 2], "value": 1.5}, 7),
     OpCase("attribute_reflect", "Pad", [_X], {"pads": [2, 1, 1, 3], "mode": "reflect"}, 7),
     OpCase("attribute_edge", "Pad", [_X], {"pads": [2, 1, 1, 3], "mode": "edge"}, 10),
@@ -69,5 +80,6 @@ CASES = [
             [_counted(5, dtype=t.numpy.name), _ints(1, 2), np.array(1, t.numpy)],
         )
         for t in DTYPES
+        if not t.is_storage
     ),
 ]

@@ -21,8 +21,8 @@ CG_DEV T reduce_none(T, T update) {
 // Integers wrap, hence unsigned: signed overflow is undefined in C++.
 template <class T>
 CG_DEV T reduce_add(T a, T b) {
-  if constexpr (CgSame<T, half>::value) {
-    return half(float(a) + float(b));
+  if constexpr (!CgSame<T, typename Acc<T>::type>::value) {
+    return T(float(a) + float(b));
   } else if constexpr (CgLimits<T>::is_float) {
     return a + b;
   } else {
@@ -31,8 +31,8 @@ CG_DEV T reduce_add(T a, T b) {
 }
 template <class T>
 CG_DEV T reduce_mul(T a, T b) {
-  if constexpr (CgSame<T, half>::value) {
-    return half(float(a) * float(b));
+  if constexpr (!CgSame<T, typename Acc<T>::type>::value) {
+    return T(float(a) * float(b));
   } else if constexpr (CgLimits<T>::is_float) {
     return a * b;
   } else {

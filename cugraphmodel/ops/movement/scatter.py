@@ -15,7 +15,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axis, required
+from cugraphmodel.ops.arguments import NUMBERS, check_dtype, normalize_axis, required
 from cugraphmodel.ops.launch import (
     ERROR_CODE,
     ERROR_WORD,
@@ -85,6 +85,8 @@ def _reduction(node: Node, data: Value) -> str:
         raise Unsupported(f"reduction {reduction!r} is none of {', '.join(REDUCTIONS)}.")
     if reduction != "none" and data.dtype == np.bool_:
         raise Unsupported(f"reduction {reduction!r} of bool has no meaning.")
+    if reduction != "none":
+        check_dtype(data, NUMBERS)
     return reduction
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import c_type
+from cugraphmodel.dtypes import c_type, kind_of
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import BOOL, NUMBERS, check_dtype, ints_of, normalize_axes, required
 from cugraphmodel.ops.elementwise.elementwise import Operand, operand
@@ -43,13 +43,13 @@ class Reduction:
 
     def compute_dtype(self, dtype: np.dtype) -> np.dtype:
         """Type of the arithmetic for elements of ``dtype``."""
-        if dtype.kind == "f":
+        if kind_of(dtype) == "f":
             return np.promote_types(dtype, np.float32)
         if self.combine == "LogSumExp":
             return np.dtype("float64")
         if self.combine in ("Largest", "Smallest"):
             return dtype if dtype.itemsize >= 4 else np.dtype("int32")
-        return np.dtype("uint64" if dtype.kind == "u" else "int64")
+        return np.dtype("uint64" if kind_of(dtype) == "u" else "int64")
 
 
 def reduce_launches(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ops.case import Array, OpCase
 
 __all__ = ["CASES"]
@@ -59,7 +60,7 @@ def _case(
     reduced = axes or (() if noop else tuple(range(x.ndim)))
 
     def expected(x: Array, _axes: Array | None = None) -> list[Array]:
-        wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+        wide = x.astype(np.float64) if kind_of(x.dtype) == "f" else x
         result = DEFINITIONS[op_type](wide, reduced)
         return [result if keepdims else result.squeeze(reduced)]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import c_type
+from cugraphmodel.dtypes import BFLOAT16, c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import required
+from cugraphmodel.ops.arguments import ANY, check_dtype, required
 from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims, index_type
 from cugraphmodel.ops.movement.strided_copy import WORDS, copy_all
 from cugraphmodel.ops.resize.geometry import Dimension, resized_dimensions
@@ -38,6 +38,8 @@ def _mode(node: Node) -> str:
 def _infer(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
     mode = _mode(node)
+    if mode != "nearest":
+        check_dtype(data, ANY)
     if mode != "nearest" and data.dtype == np.bool_:
         raise Unsupported(f"mode {mode!r} of bool has no meaning.")
     if mode == "nearest" and node.attributes.get("antialias", 0):
@@ -141,7 +143,7 @@ def _launch_axes(
     node: Node, data: Value, output: Value, dimensions: Sequence[Dimension]
 ) -> list[Launch]:
     """One launch a resized dimension, those that shrink most first."""
-    accumulate = "float" if data.dtype in (np.float16, np.float32) else "double"
+    accumulate = "float" if data.dtype in (np.float16, BFLOAT16, np.float32) else "double"
     axes = [axis for axis, dimension in enumerate(dimensions) if not dimension.is_identity]
     axes.sort(key=lambda axis: dimensions[axis].target_size / dimensions[axis].source_size)
     stage = _Stage(data, c_type(data.dtype), data.shape)

@@ -9,8 +9,8 @@
 // Larger values have larger keys; NaN has the largest, and -0 that of 0.
 template <class T>
 CG_DEV unsigned long long sort_key(T x) {
-  if constexpr (CgSame<T, half>::value) {
-    return sort_key(float(x));
+  if constexpr (!CgSame<T, typename Acc<T>::type>::value) {
+    return sort_key(typename Acc<T>::type(x));
   } else if constexpr (CgSame<T, float>::value) {
     const unsigned bits = (unsigned)__float_as_int(x == 0.0f ? 0.0f : x);
     return x != x ? ~0ull : bits >> 31 ? (unsigned)~bits : bits | 0x80000000u;

@@ -13,7 +13,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import normalize_axis, optional, required
+from cugraphmodel.ops.arguments import ANY, check_dtype, normalize_axis, optional, required
 from cugraphmodel.ops.launch import Launch, Workspace, ceil_div
 from cugraphmodel.ops.movement.strided_copy import WORDS
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
@@ -33,6 +33,7 @@ def _axis(node: Node, data: Value) -> int:
 
 def _infer(node: Node, inputs: Values) -> list[TensorType]:
     data = required(inputs)
+    check_dtype(data, ANY)
     axis = _axis(node, data)
     given = node.host_values[1] if 1 in node.host_values else np.array(node.attributes.get("k", -1))
     k = int(given.item())
