@@ -6,4 +6,5 @@ from cugraphmodel.ops.movement import fill as fill
 from cugraphmodel.ops.movement import gather as gather
 from cugraphmodel.ops.movement import pad as pad
 from cugraphmodel.ops.movement import patterns as patterns
+from cugraphmodel.ops.movement import reverse_sequence as reverse_sequence
 from cugraphmodel.ops.movement import scatter as scatter
