@@ -1,0 +1,130 @@
+"""The mutation job: ``python -m tests.mutation``.
+
+Breaks the kernels in a scratch copy, one fault at a time, and counts which faults the operator
+cases notice. Needs g++ or clang++ and no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cugraphmodel.kernels.source import load_source
+from cugraphmodel.plan import build_plan
+from tests.mutation.known import KNOWN
+from tests.mutation.mutants import Mutant, all_mutants
+from tests.mutation.report import FILE as REPORT
+from tests.mutation.report import counts, report_text, share
+from tests.mutation.sample import FILE as SAMPLE
+from tests.mutation.sample import sample_text
+from tests.mutation.scratch import Case, Scratch
+from tests.mutation.trials import Result, Selection, draw, run_all
+from tests.ops import harness
+from tests.ops.test_cases import CASES
+
+__all__ = ["main"]
+
+MIN_SHARE = 0.95
+
+
+def files_of_cases() -> dict[str, set[str]]:
+    """Case -> kernel files that its launches are compiled from."""
+    by_source: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
+    for case in CASES:
+        sources = {step.launch.source for step in build_plan(harness.graph_of(case)).steps}
+        for source in sources - by_source.keys():
+            lines = load_source(source).text.splitlines()
+            names = {line.split('"')[1] for line in lines if line.startswith("#line ")}
+            by_source[source] = names | {"kernels/device.cuh"}
+        found[str(case)] = set().union(*(by_source[source] for source in sources))
+    return found
+
+
+def covered(files: Set[str], scratches: Sequence[Scratch]) -> list[Case]:
+    """What each case that uses one of the files runs; the scratch copies share the work."""
+    names = [name for name, used in files_of_cases().items() if used & files]
+    parts = [names[part :: len(scratches)] for part in range(len(scratches))]
+    with ThreadPoolExecutor(len(scratches)) as pool:
+        cases = pool.map(lambda scratch, part: scratch.coverage(part), scratches, parts)
+        return [case for part in cases for case in part]
+
+
+def sampled(mutants: Sequence[Mutant], count: int | None, seed: int) -> list[Mutant]:
+    """At most ``count`` mutants of each file, drawn by the seed; None: all."""
+    if count is None:
+        return list(mutants)
+    by_file: defaultdict[str, list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        by_file[mutant.file].append(mutant)
+    return [
+        mutant
+        for found in by_file.values()
+        for mutant in sorted(found, key=lambda one: draw(seed, one.key))[:count]
+    ]
+
+
+def problems_of(results: Sequence[Result], *, complete: bool) -> list[str]:
+    """What makes the job fail."""
+    found = []
+    for result in results:
+        if result.known is not None and result.is_killed:
+            found.append(f"noticed, but known.py says that it is not: {result.mutant}")
+        if result.by == "nobody" and result.known is None:
+            found.append(f"survived: {result.mutant}")
+    if complete:
+        used = {result.known for result in results}
+        found += [f"known.py has an entry that fits nothing: {k}" for k in KNOWN if k not in used]
+    number = counts(results)
+    if number["killed"] < MIN_SHARE * number["relevant"]:
+        found.append(f"{share(number)} is less than {MIN_SHARE:.0%}")
+    return found
+
+
+def main() -> int:
+    """Run the job. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--source", default="*", metavar="GLOB", help="e.g. 'ops/pool/*'")
+    parser.add_argument("--sample", type=int, metavar="N", help="at most N mutants of each file")
+    parser.add_argument("--seed", type=int, default=0, help="draws the sample (0)")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (1)")
+    parser.add_argument(
+        "--work", type=Path, metavar="FOLDER", help="keep compiled kernels there for the next run"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"write {REPORT.name} and CI's {SAMPLE.name}"
+    )
+    options = parser.parse_args()
+    if options.write and options.source != "*":
+        parser.error("--write is for all sources")
+    mutants = sampled(all_mutants(options.source), options.sample, options.seed)
+    with tempfile.TemporaryDirectory(prefix="mutation-") as temporary:
+        work = options.work or Path(temporary)
+        scratches = [Scratch(work / str(number)) for number in range(options.jobs)]
+        cases = covered({mutant.file for mutant in mutants}, scratches)
+        results = run_all(mutants, scratches, Selection(cases), _told(len(mutants)))
+    problems = problems_of(results, complete=options.source == "*" and options.sample is None)
+    number = counts(results)
+    print(
+        f"{number['killed']} of {number['relevant']} noticed, {share(number)}", *problems, sep="\n"
+    )
+    if options.write:
+        drawn = f", of {options.sample} mutants a file (seed {options.seed})"
+        scope = "" if options.sample is None else drawn
+        REPORT.write_text(report_text(results, scope), encoding="utf-8")
+        SAMPLE.write_text(sample_text(results, cases), encoding="utf-8")
+    return 1 if problems else 0
+
+
+def _told(total: int) -> Callable[[int, Result], None]:
+    def tell(done: int, result: Result) -> None:
+        place = result.answer.get("at") or ""
+        line = f"{done}/{total} {result.mutant}: {result.by} {place} {result.case}"
+        print(f"{line} ({result.num_cases})", file=sys.stderr, flush=True)
+
+    return tell

@@ -1,0 +1,41 @@
+"""Mutants that no case can notice, and why."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+
+from tests.mutation.mutants import Mutant
+
+__all__ = ["KNOWN", "Known"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Mutants of which it is known why the suite does not notice them.
+
+    Attributes:
+        file: relative to the package.
+        code: a part of the line, so that the entry stays good when lines move.
+        change: as :class:`Mutant` has it, or a pattern of it; ``"*"`` for all of the line.
+        reason: why.
+        is_equivalent: nothing can notice them, for they compute the same. False: what would notice
+            them is not worth its time, or is not there on a CPU.
+    """
+
+    file: str
+    code: str
+    change: str
+    reason: str
+    is_equivalent: bool = True
+
+    def matches(self, mutant: Mutant) -> bool:
+        """Whether this is about a mutant."""
+        return (
+            mutant.file == self.file
+            and self.code in mutant.code
+            and fnmatch.fnmatchcase(mutant.change, self.change)
+        )
+
+
+KNOWN: tuple[Known, ...] = ()
