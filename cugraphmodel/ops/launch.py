@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "ceil_div",
     "dims",
     "index_type",
+    "on_scratch",
 ]
 
 # Limits that every GPU since compute capability 3.0 shares (CUDA C++ Programming Guide, table of
@@ -99,6 +101,18 @@ def ceil_div(count: int, size: int) -> int:
 def index_type(count: int) -> str:
     """C++ type that counts to ``count``; division by a 32-bit one is several times faster."""
     return "unsigned" if count < 2**31 else "long long"
+
+
+def on_scratch(launches: Iterable[Launch], tensors: Iterable[Value]) -> list[Launch]:
+    """The launches with scratch memory in place of ``tensors``, values that no graph has.
+
+    So one operator can hand what it computed to the launches of another.
+    """
+    scratch = {id(tensor): Workspace(tensor.num_bytes) for tensor in tensors}
+    return [
+        replace(launch, args=tuple(scratch.get(id(argument), argument) for argument in launch.args))
+        for launch in launches
+    ]
 
 
 def dims(*values: int, length: int = 8, fill: int = 0) -> npt.NDArray[np.int64]:
