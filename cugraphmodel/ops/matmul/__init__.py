@@ -1,3 +1,4 @@
 """Matrix products: MatMul, Gemm."""
 
 from cugraphmodel.ops.matmul import matmul as matmul
+from cugraphmodel.ops.matmul import quantized as quantized
