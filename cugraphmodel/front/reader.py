@@ -164,9 +164,9 @@ def _info(value: Any) -> TensorInfo:
     tensor = value.type.tensor_type
     shape: tuple[int | str | None, ...] | None = None
     if tensor.HasField("shape"):
-        # A size of 0 or less is what some exporters write for "open".
+        # Some exporters write "open" as a size of 0 or less, or as the name "?".
         shape = tuple(
-            dim.dim_value if dim.dim_value > 0 else dim.dim_param or None
+            dim.dim_value if dim.dim_value > 0 else dim.dim_param.strip("?") or None
             for dim in tensor.shape.dim
         )
     code = tensor.elem_type

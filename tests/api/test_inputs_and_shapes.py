@@ -55,6 +55,13 @@ def test_a_declared_size_that_is_not_positive_is_open(size: int) -> None:
     assert shapes_of(model, 3) == ((3, 4),)
 
 
+def test_dimensions_called_by_a_question_mark_have_no_name() -> None:
+    model = build("(float[B,H,W] x) => (float[B,H,W] y)", "y = Relu(x)")
+    for dim in model.graph.input[0].type.tensor_type.shape.dim[1:]:
+        dim.dim_param = "?"
+    assert shapes_of(model, 2, input_shapes={"x": (2, 48, 192)}) == ((2, 48, 192),)
+
+
 def test_a_scalar_input_takes_no_batch() -> None:
     model = build("(float[N,4] x, float s) => (float[N,4] y)", "y = Mul(x, s)")
     assert shapes_of(model, 3) == ((3, 4), ())
