@@ -141,11 +141,11 @@ def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
     for node in graph.nodes:
         spec = find(node.domain, node.op_type, node.version)
         assert spec is not None  # the front let only known operators pass
-        if spec.is_view:
-            base_of[node.outputs[0]] = base_of.get(node.inputs[0], node.inputs[0])
-            continue
         inputs = [graph.values[name] if name else None for name in node.inputs]
         outputs = [graph.values[name] if name else None for name in node.outputs]
+        if spec.is_view:
+            base_of[node.outputs[0]] = base_of.get(node.inputs[0], node.inputs[0])
+            outputs[0] = None
         if all(output is None or output.size == 0 for output in outputs):
             continue
         try:

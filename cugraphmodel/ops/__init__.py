@@ -13,4 +13,5 @@ from cugraphmodel.ops import resize as resize
 from cugraphmodel.ops import sampling as sampling
 from cugraphmodel.ops import softmax as softmax
 from cugraphmodel.ops import topk as topk
+from cugraphmodel.ops import training as training
 from cugraphmodel.ops import views as views

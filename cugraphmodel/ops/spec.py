@@ -33,7 +33,7 @@ class OpSpec:
             where an optional input is left out. Raises :class:`Unsupported` for what the
             operator's kernels do not cover.
         lower: ``(node, inputs, outputs) -> launches``, in order. A pure function of its
-            arguments. Unused for a view.
+            arguments. For a view it makes the outputs after the first, which is None.
         host_inputs: positions of inputs whose values must be known at capture time; they come in
             ``node.host_values`` and are not device arguments.
         is_view: the first output has the bytes of the first input, so nothing runs.

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import ints_of, normalize_axes, required
+from cugraphmodel.ops.arguments import ints_of, normalize_axes, optional, required
 from cugraphmodel.ops.launch import Launch
+from cugraphmodel.ops.movement.fill import fill_launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__ = ["zip_map_labels"]
@@ -89,15 +90,18 @@ def _infer_identity(_node: Node, inputs: Inputs) -> list[TensorType]:
 
 
 def _infer_dropout(node: Node, inputs: Inputs) -> list[TensorType]:
-    """Dropout at inference: the input itself."""
+    """Dropout at inference: the input itself, and a mask that keeps every element."""
     data = required(inputs)
     if 2 in node.host_values and node.host_values[2].any():
         raise Unsupported("Dropout in training mode is random; set training_mode to false.")
-    if any(node.outputs[1:]):
-        raise Unsupported(
-            "The mask output of Dropout is not available; at inference it is all true."
-        )
-    return [TensorType(data.dtype, data.shape)]
+    mask_dtype = data.dtype if node.version < 10 else np.dtype("bool")
+    types = [TensorType(data.dtype, data.shape), TensorType(mask_dtype, data.shape)]
+    return types[: len(node.outputs)]
+
+
+def _lower_dropout(_node: Node, _inputs: Inputs, outputs: Inputs) -> list[Launch]:
+    mask = optional(outputs, 1)
+    return [] if mask is None else [fill_launch(mask, np.ones((), mask.dtype))]
 
 
 def zip_map_labels(node: Node) -> tuple[str | int, ...]:
@@ -135,6 +139,6 @@ register(
     _view("Squeeze", 1, _infer_squeeze, host_inputs=(1,)),
     _view("Unsqueeze", 1, _infer_unsqueeze, host_inputs=(1,)),
     _view("Identity", 1, _infer_identity),
-    _view("Dropout", 7, _infer_dropout, host_inputs=(2,)),
+    OpSpec("Dropout", 7, _infer_dropout, _lower_dropout, host_inputs=(2,), is_view=True),
     OpSpec("ZipMap", 1, _infer_zip_map, _lower_view, is_view=True, domain="ai.onnx.ml"),
 )

@@ -40,6 +40,23 @@ CASES = [
     OpCase("attribute", "Dropout", [_X], {"ratio": 0.5}, opset=7),
     OpCase("default", "Dropout", [_X], opset=10),
     OpCase("ratio_input", "Dropout", [_X, np.array(0.5, np.float32)], opset=13),
+    OpCase("mask", "Dropout", [_X], opset=22, num_outputs=2),
+    OpCase(
+        "mask_of_scalar",
+        "Dropout",
+        [np.array(2.0), np.array(0.9)],
+        opset=12,
+        num_outputs=2,
+        expected=lambda x, _ratio: [x, np.array(True)],
+    ),
+    OpCase(
+        "mask_as_floats",
+        "Dropout",
+        [_X.astype(np.float16)],
+        opset=7,
+        num_outputs=2,
+        expected=lambda x: [x, np.ones_like(x)],
+    ),
     OpCase("training_mode", "Dropout", [_X, np.array(0.5, np.float32), np.array(False)]),
     OpCase(
         "scores",

@@ -73,7 +73,7 @@ ALLOWANCES: tuple[Allowance, ...] = (
     _trigonometric("cos"),
     _trigonometric("tan"),
     Allowance("ops/matmul/gemv.cu", "gemv_dot", _ONE_PTXAS, 8, spill_bytes=8),
-    Allowance("ops/movement/cumsum.cu", "cumsum", _ONE_PTXAS, 48, spill_bytes=140),
+    Allowance("ops/movement/cumulative.cu", "cumulative", _ONE_PTXAS, 48, spill_bytes=140),
     Allowance("ops/resize/resize.cu", "resize_axis", _ONE_PTXAS, 8, spill_bytes=64),
 )
 

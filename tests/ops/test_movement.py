@@ -155,6 +155,92 @@ BAD_INDEX_CASES = [
 ]
 
 
+@pytest.mark.parametrize("start", [-1, 6, 2**62, -(2**63)])
+def test_entries_that_would_leave_the_cache_raise(opened_device: Device, start: int) -> None:
+    cache, new = counted((2, 7, 3)), counted((2, 2, 3))
+    case = OpCase("start", "TensorScatter", [cache, new, ints(5, start)], opset=24)
+    with pytest.raises(DataIndexError):
+        harness.run(case, opened_device)
+
+
+@many_examples
+@given(data=st.data(), dtype=dtypes)
+def test_tensor_scatter_replaces_a_run_of_entries(
+    opened_device: Device, data: st.DataObject, dtype: str
+) -> None:
+    size = st.integers(1, 5)
+    batch, outer, entries, inner = (data.draw(size) for _ in range(4))
+    length = data.draw(st.integers(0, entries))
+    start = st.integers(0, entries - length)
+    starts = data.draw(st.lists(start, min_size=batch, max_size=batch))
+    cache = counted((batch, outer, entries, inner), dtype)
+    new = -counted((batch, outer, length, inner), dtype)
+    (output,) = harness.run(
+        OpCase("random", "TensorScatter", [cache, new, ints(*starts)], opset=24), opened_device
+    )
+    for sample, start_of_run in enumerate(starts):
+        cache[sample, :, start_of_run : start_of_run + length] = new[sample]
+    np.testing.assert_array_equal(output, cache)
+
+
+@many_examples
+@given(data=st.data(), dtype=dtypes)
+def test_compress_takes_what_numpy_takes(
+    opened_device: Device, data: st.DataObject, dtype: str
+) -> None:
+    array = counted(tuple(data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))), dtype)
+    axis = data.draw(st.none() | st.integers(-array.ndim, array.ndim - 1))
+    size = array.size if axis is None else array.shape[axis]
+    condition = np.array(data.draw(st.lists(st.booleans(), min_size=1, max_size=size)))
+    attributes = {} if axis is None else {"axis": axis}
+    (output,) = harness.run(
+        OpCase("random", "Compress", [array, condition], attributes), opened_device
+    )
+    np.testing.assert_array_equal(output, np.compress(condition, array, axis))
+
+
+@many_examples
+@given(data=st.data(), flags=st.tuples(st.booleans(), st.booleans()))
+def test_cumulative_sums_and_products_agree_with_numpy(
+    opened_device: Device, data: st.DataObject, flags: tuple[bool, bool]
+) -> None:
+    exclusive, reverse = flags
+    size = st.sampled_from([1, 2, 3, 7, 130, 300])
+    array = counted(tuple(data.draw(st.lists(size, min_size=1, max_size=2))), "int64") % 9 - 4
+    axis = data.draw(st.integers(0, array.ndim - 1))
+    lines = np.flip(array, axis) if reverse else array
+    for op_type, accumulate, first in (("CumSum", np.cumsum, 0), ("CumProd", np.cumprod, 1)):
+        right = accumulate(lines, axis, dtype=np.int64)
+        if exclusive:
+            start = np.full_like(right.take([0], axis), first)
+            kept = right.take(range(array.shape[axis] - 1), axis)
+            right = np.concatenate([start, kept], axis)
+        attributes = {"exclusive": int(exclusive), "reverse": int(reverse)}
+        case = OpCase("random", op_type, [array, np.array(axis)], attributes, 26)
+        (output,) = harness.run(case, opened_device)
+        np.testing.assert_array_equal(output, np.flip(right, axis) if reverse else right)
+
+
+@many_examples
+@given(data=st.data())
+def test_center_crop_pad_crops_and_pads_about_the_center(
+    opened_device: Device, data: st.DataObject
+) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
+    wanted = tuple(data.draw(st.integers(0, 9)) for _ in shape)
+    right = counted(shape)
+    for axis, size in enumerate(wanted):
+        change = size - shape[axis]
+        if change < 0:
+            right = right.take(range(-change // 2, -change // 2 + size), axis)
+        else:
+            before = (change // 2, change - change // 2)
+            right = np.pad(right, [before if d == axis else (0, 0) for d in range(len(shape))])
+    case = OpCase("random", "CenterCropPad", [counted(shape), ints(*wanted)], opset=18)
+    (output,) = harness.run(case, opened_device)
+    np.testing.assert_array_equal(output, right)
+
+
 @pytest.mark.parametrize("case", BAD_INDEX_CASES, ids=str)
 @pytest.mark.parametrize("bad", [5, -6, 2**40, -(2**63)])
 def test_bad_index_raises_and_leaves_the_graph_usable(
@@ -188,7 +274,11 @@ REJECTED = [
     (OpCase("axis", "Flatten", [X], {"axis": 3}), "Axis 3 is outside a tensor of rank 2"),
     (OpCase("size", "Squeeze", [X, ints(0)]), "are not all of size 1"),
     (OpCase("twice", "Unsqueeze", [X, ints(0, -4)]), "name a dimension twice"),
-    (OpCase("mask", "Dropout", [X], num_outputs=2), "The mask output of Dropout"),
+    (OpCase("width", "BitCast", [X], {"to": 11}, 26), "cannot be those of ONNX type 11"),
+    (OpCase("long", "Compress", [X, np.ones(3, bool)], {"axis": 0}), "at most 2 decisions"),
+    (OpCase("sizes", "CenterCropPad", [X, ints(1)], opset=18), "a size for each of the axes"),
+    (OpCase("run", "TensorScatter", [X, counted((2, 4))], {"axis": 1}, 24), "is no run of"),
+    (OpCase("batch", "TensorScatter", [X, X], opset=24), "Axis 0 is that of the samples"),
     (
         OpCase("training", "Dropout", [X, np.array(0.5, np.float32), np.array(True)]),
         "training_mode",

@@ -1,4 +1,4 @@
-"""Pad: a constant, the edge, a reflection or a repetition around a tensor; or less of it."""
+"""Pad and CenterCropPad: a constant, edge, reflection or repetition around a tensor, or less."""
 
 from __future__ import annotations
 
@@ -57,6 +57,28 @@ def _pads(node: Node, data: Value) -> list[tuple[int, int]]:
     return pads
 
 
+def _centering_pads(node: Node, data: Value) -> list[tuple[int, int]]:
+    """(begin, end) of every dimension for CenterCropPad; what is cut off counts as negative.
+
+    Of an odd difference, the larger half is at the end.
+    """
+    rank = len(data.shape)
+    wanted = [int(size) for size in node.host_values[1].ravel()]
+    axes = normalize_axes(node.attributes.get("axes", range(rank)), rank)
+    if len(wanted) != len(axes) or min(wanted, default=0) < 0:
+        raise Unsupported(f"{wanted} does not give a size for each of the axes {axes} of {data}.")
+    pads = [(0, 0)] * rank
+    for axis, size in zip(axes, wanted, strict=True):
+        change = size - data.shape[axis]
+        half = abs(change) // 2
+        pads[axis] = (half, change - half) if change >= 0 else (-half, change + half)
+    return pads
+
+
+def _all_pads(node: Node, data: Value) -> list[tuple[int, int]]:
+    return _centering_pads(node, data) if node.op_type == "CenterCropPad" else _pads(node, data)
+
+
 def _dimensions(node: Node, data: Value) -> tuple[list[_Dimension], int]:
     """How every dimension is padded, and the offset of the first source element that is kept."""
     mode = node.attributes.get("mode", "constant")
@@ -65,7 +87,7 @@ def _dimensions(node: Node, data: Value) -> tuple[list[_Dimension], int]:
     strides = contiguous_strides(data.shape)
     dimensions: list[_Dimension] = []
     offset = 0
-    for size, stride, (begin, end) in zip(data.shape, strides, _pads(node, data), strict=True):
+    for size, stride, (begin, end) in zip(data.shape, strides, _all_pads(node, data), strict=True):
         kept = size + min(begin, 0) + min(end, 0)
         grown = max(begin, 0) + max(end, 0)
         if kept < 0 or (kept == 0 and grown and mode != "constant"):
@@ -137,4 +159,15 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     return [launch]
 
 
-register(OpSpec("Pad", 2, _infer, _lower, host_inputs=(1, 3)))
+def _infer_center(node: Node, inputs: Values) -> list[TensorType]:
+    return _infer(node, inputs[:1])
+
+
+def _lower_center(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
+    return _lower(node, inputs[:1], outputs)
+
+
+register(
+    OpSpec("CenterCropPad", 18, _infer_center, _lower_center, host_inputs=(1,)),
+    OpSpec("Pad", 2, _infer, _lower, host_inputs=(1, 3)),
+)

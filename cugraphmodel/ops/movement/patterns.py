@@ -1,4 +1,4 @@
-"""Trilu, CumSum and OneHot: operators whose elements hang on their place along an axis."""
+"""Trilu and OneHot: operators whose elements hang on their place along an axis."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ __all__: list[str] = []
 Values = Sequence[Value | None]
 THREADS = 256
 BLOCK = (THREADS, 1, 1)
-MIN_BLOCK_LINE = 128
-MAX_BLOCK_LINES = 8192
-"""CumSum takes a block a line if lines are this long and this few, else a thread a line."""
 
 
 def _infer_trilu(_node: Node, inputs: Values) -> list[TensorType]:
@@ -51,41 +48,6 @@ def _lower_trilu(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
         macros=(("WORD", WORDS[data.dtype.itemsize]),),
     )
     return [launch]
-
-
-def _infer_cumsum(node: Node, inputs: Values) -> list[TensorType]:
-    data = required(inputs)
-    if data.dtype == np.bool_:
-        raise Unsupported("CumSum of bool has no meaning.")
-    _cumsum_axis(node, data)
-    return [TensorType(data.dtype, data.shape)]
-
-
-def _cumsum_axis(node: Node, data: Value) -> int:
-    return normalize_axis(int(node.host_values[1].item()), len(data.shape))
-
-
-def _lower_cumsum(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
-    data, output = required(inputs), required(outputs)
-    axis = _cumsum_axis(node, data)
-    size = data.shape[axis]
-    lines = data.size // size
-    geometry = (
-        np.int64(size),
-        np.int64(math.prod(data.shape[axis + 1 :])),
-        np.int32(node.attributes.get("exclusive", 0)),
-        np.int32(node.attributes.get("reverse", 0)),
-    )
-    macros = (
-        ("SCALAR", c_type(data.dtype)),
-        ("SUM", "double" if data.dtype.kind == "f" else "unsigned long long"),
-    )
-    if size >= MIN_BLOCK_LINE and lines <= MAX_BLOCK_LINES:
-        source, entry, grid = "ops/movement/cumsum_block.cu", "cumsum_block", lines
-        return [Launch(source, entry, (grid, 1, 1), BLOCK, (data, output, *geometry), macros)]
-    source, entry, grid = "ops/movement/cumsum.cu", "cumsum", ceil_div(lines, THREADS)
-    args = (data, output, np.int64(lines), *geometry)
-    return [Launch(source, entry, (grid, 1, 1), BLOCK, args, macros)]
 
 
 def _one_hot_axis(node: Node, indices: Value) -> int:
@@ -127,6 +89,5 @@ def _lower_one_hot(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
 
 register(
     OpSpec("Trilu", 14, _infer_trilu, _lower_trilu),
-    OpSpec("CumSum", 11, _infer_cumsum, _lower_cumsum, host_inputs=(1,)),
     OpSpec("OneHot", 9, _infer_one_hot, _lower_one_hot, host_inputs=(1,)),
 )

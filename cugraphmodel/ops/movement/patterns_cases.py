@@ -1,4 +1,4 @@
-"""Cases of Trilu, CumSum and OneHot."""
+"""Cases of Trilu and OneHot."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ __all__ = ["CASES"]
 Array = npt.NDArray[Any]
 
 _X = OpCase.random(1, 2, 4, 5)
-_SUMMED = OpCase.random(2, 3, 7, 2)
-
-
-def _cumsum(name: str, data: Array, axis: int, opset: int = 14, **attributes: int) -> OpCase:
-    return OpCase(name, "CumSum", [data, np.array(axis, np.int32)], attributes, opset)
 
 
 def _hot(
@@ -47,20 +42,6 @@ CASES = [
     OpCase("tall_bool", "Trilu", [_X[0].T > 0]),
     OpCase("float64", "Trilu", [_X.astype(np.float64)]),
     OpCase("float16", "Trilu", [_X.astype(np.float16)], {"upper": 0}),
-    _cumsum("axis_0", _SUMMED, 0, 11),
-    _cumsum("axis_1", _SUMMED, 1),
-    _cumsum("negative_axis", _SUMMED, -1),
-    _cumsum("exclusive", _SUMMED, 1, exclusive=1),
-    _cumsum("reverse", _SUMMED, 1, reverse=1),
-    _cumsum("exclusive_reverse", _SUMMED, 1, exclusive=1, reverse=1),
-    _cumsum("long", OpCase.random(3, 5000), 0),
-    _cumsum("long_exclusive", OpCase.random(3, 2, 2500, 2), 1, exclusive=1),
-    _cumsum("long_reverse", OpCase.random(3, 2, 300), 1, reverse=1),
-    _cumsum("long_int32", OpCase.random(3, 4100, dtype="int32"), 0, exclusive=1, reverse=1),
-    _cumsum("float16", OpCase.random(4, 20, dtype="float16"), 0),
-    _cumsum("float64", OpCase.random(4, 20, dtype="float64"), 0),
-    _cumsum("int64", OpCase.random(5, 4, 3, dtype="int64"), 0),
-    _cumsum("int32_wraps", np.array([2**31 - 1, 1, 1], np.int32), 0),
     _hot("last", np.array([1, 0, 3]), 4, _OFF_ON),
     _hot("axis_0", np.array([[1, 0], [-1, -4]]), 4, _OFF_ON, axis=0),
     _hot("axis_1", np.array([[1, 0, 2], [3, 1, 1]]), 4, np.array([2, 7]), axis=1),

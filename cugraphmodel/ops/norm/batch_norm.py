@@ -1,4 +1,4 @@
-"""BatchNormalization with given statistics, and LRN: one thread an element, or four."""
+"""BatchNormalization, and LRN: one thread an element, or four."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, check_dtype, float_attributes, required
+from cugraphmodel.ops.elementwise.elementwise import Operand, operand
 from cugraphmodel.ops.launch import Launch, ceil_div
+from cugraphmodel.ops.norm.batch_norm_training import batch_statistics, running_statistics
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
 __all__: list[str] = []
@@ -20,9 +22,13 @@ THREADS = 128
 
 def _batch_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     x = required(inputs)
-    if node.attributes.get("training_mode", 0) or any(node.outputs[1:]):
-        raise Unsupported("Training mode is not supported; export the model for inference.")
+    if any(node.outputs[1:]) and not _is_training(node):
+        raise Unsupported(
+            "Outputs beside the first are for training; before opset 14 that is not supported."
+        )
     check_dtype(x, FLOATS)
+    if _is_training(node) and not x.size:
+        raise Unsupported(f"A batch {x} that is empty has no mean.")
     num_channels, _ = _channels(node, x)
     for position in range(1, 5):
         parameter = required(inputs, position)
@@ -31,7 +37,13 @@ def _batch_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[Tensor
             raise Unsupported(
                 f"{parameter.name!r} has {parameter.size} elements for {num_channels} channels."
             )
-    return [TensorType(x.dtype, x.shape)] + [TensorType(x.dtype, ())] * (len(node.outputs) - 1)
+    types = [TensorType(x.dtype, x.shape)]
+    types += [TensorType(required(inputs, k).dtype, required(inputs, k).shape) for k in (3, 4)]
+    return types[: len(node.outputs)]
+
+
+def _is_training(node: Node) -> bool:
+    return node.version >= 14 and bool(node.attributes.get("training_mode", 0))
 
 
 def _channels(node: Node, x: Value) -> tuple[int, int]:
@@ -49,31 +61,42 @@ def _channels(node: Node, x: Value) -> tuple[int, int]:
 def _batch_norm_lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
-    x, out = required(inputs), required(outputs)
-    scale, bias, mean, variance = (required(inputs, position) for position in range(1, 5))
+    x = required(inputs)
+    if not _is_training(node):
+        statistics = [operand(required(inputs, position)) for position in (3, 4)]
+        return [_normalize(node, inputs, required(outputs), *statistics)]
+    launches, *statistics = batch_statistics(x, *_channels(node, x))
+    launches += running_statistics(node, inputs, outputs, statistics)
+    if outputs[0] is not None:
+        launches.append(_normalize(node, inputs, outputs[0], *statistics))
+    return launches
+
+
+def _normalize(
+    node: Node, inputs: Sequence[Value | None], out: Value, mean: Operand, variance: Operand
+) -> Launch:
+    x, scale, bias = (required(inputs, position) for position in range(3))
     num_channels, inner = _channels(node, x)
     vector = 4 if inner % 4 == 0 else 1
     wide = np.float64 in (x.dtype, scale.dtype, mean.dtype)
     (epsilon,) = float_attributes(node, [("epsilon", 1e-5)])
-    return [
-        Launch(
-            source="ops/norm/batch_norm.cu",
-            entry="batch_norm",
-            grid=(ceil_div(x.size, THREADS * vector), 1, 1),
-            block=(THREADS, 1, 1),
-            args=(
-                *(out, x, scale, bias, mean, variance),
-                *(np.int64(x.size), np.int64(num_channels), np.int64(inner), np.float32(epsilon)),
-            ),
-            macros=(
-                ("SCALAR", c_type(x.dtype)),
-                ("PARAM", c_type(scale.dtype)),
-                ("STAT", c_type(mean.dtype)),
-                ("COMPUTE", "double" if wide else "float"),
-                ("VECTOR", str(vector)),
-            ),
-        )
-    ]
+    return Launch(
+        source="ops/norm/batch_norm.cu",
+        entry="batch_norm",
+        grid=(ceil_div(x.size, THREADS * vector), 1, 1),
+        block=(THREADS, 1, 1),
+        args=(
+            *(out, x, scale, bias, mean.source, variance.source),
+            *(np.int64(x.size), np.int64(num_channels), np.int64(inner), np.float32(epsilon)),
+        ),
+        macros=(
+            ("SCALAR", c_type(x.dtype)),
+            ("PARAM", c_type(scale.dtype)),
+            ("STAT", c_type(mean.dtype)),
+            ("COMPUTE", "double" if wide else "float"),
+            ("VECTOR", str(vector)),
+        ),
+    )
 
 
 def _lrn_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:

@@ -66,6 +66,42 @@ def _batch_norm() -> Iterator[OpCase]:
                  expected=_batch)  # fmt: skip
 
 
+def _batch_training(momentum: float, *inputs: Array) -> list[Array]:
+    x, scale, bias, *running = (array.astype(np.float64) for array in inputs)
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    current = [x.mean(axes), x.var(axes)]
+    kept = _stored(momentum)
+    mixed = [old * kept + new * (1 - kept) for old, new in zip(running, current, strict=True)]
+    return [*_batch(x, scale, bias, *current), *mixed]
+
+
+def _batch_norm_training() -> Iterator[OpCase]:
+    shapes = {
+        "images": (3, 4, 5, 5),
+        "rank_2": (6, 3),
+        "one_sample": (1, 2, 3),
+        "many": (2, 2, 70, 70),
+    }
+    for name, shape in shapes.items():
+        parameters = [OpCase.random(seed, shape[1]) for seed in (18, 19, 20)]
+        x = OpCase.random(21, *shape) + np.float32(100 * (name == "images"))
+        inputs = [x, *parameters, _positive(22, shape[1])]
+        yield _training_case(name, inputs, 0.9)
+    x = OpCase.random(23, 4, 3, 6, dtype="float16")
+    inputs = [x, *[OpCase.random(seed, 3) for seed in (24, 25, 26)], _positive(27, 3)]
+    yield _training_case("mixed_types", inputs, 0.25)
+    wide = [array.astype(np.float64) for array in inputs]
+    yield _training_case("float64", wide, 0.7, opset=14)
+
+
+def _training_case(name: str, inputs: list[Array], momentum: float, opset: int = 15) -> OpCase:
+    attributes = {"training_mode": 1, "momentum": _stored(momentum)}
+    return OpCase(
+        f"training_{name}", "BatchNormalization", inputs, attributes, opset, num_outputs=3,
+        expected=functools.partial(_batch_training, momentum),
+    )  # fmt: skip
+
+
 def _layer(axis: int, epsilon: float, x: Array, scale: Array, bias: Array | None) -> list[Array]:
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
@@ -225,6 +261,7 @@ def _composed() -> Iterator[OpCase]:
 CASES = [
     *_composed(),
     *_batch_norm(),
+    *_batch_norm_training(),
     *_layer_norm(),
     *_rms_norm(),
     *_channel_norms(),
