@@ -16,10 +16,12 @@ import pytest
 from cugraphmodel.executors.host.checked import Tensor, tensor_records
 from cugraphmodel.executors.host.compiler import Compiler, _described, _zig
 from cugraphmodel.executors.host.module import HostKernel, HostModule
-from cugraphmodel.kernels.source import Source
+from cugraphmodel.kernels.source import Source, load_source
 
 Array = npt.NDArray[Any]
-FILE = "ops/planted/planted.cu"
+FOLDER = "ops/planted"
+FILE = f"{FOLDER}/planted.cu"
+HERE = Path(__file__).parent
 
 
 @functools.cache
@@ -38,12 +40,24 @@ def compiler(name: str) -> Compiler:
 @functools.cache
 def kernel(text: str, entry: str, compiler_name: str) -> HostKernel:
     """An entry point of a source that is given as text, compiled for the check mode."""
-    return _module(text, compiler_name).get_function(entry)
+    return _module(Source(FILE, text), compiler_name).get_function(entry)
+
+
+def planted(file: str, entry: str, compiler_name: str) -> HostKernel:
+    """An entry point of one of the files in this folder, compiled for the check mode."""
+    return _module(_planted(file), compiler_name).get_function(entry)
 
 
 @functools.cache
-def _module(text: str, compiler_name: str) -> HostModule:
-    return HostModule(Source(FILE, text), (), compiler(compiler_name), checked=True)
+def _planted(file: str) -> Source:
+    # Under a path as the package's own files have: clang shortens absolute ones.
+    source = load_source(str(HERE / file))
+    return Source(f"{FOLDER}/{file}", source.text.replace(f'"{HERE}/', f'"{FOLDER}/'))
+
+
+@functools.cache
+def _module(source: Source, compiler_name: str) -> HostModule:
+    return HostModule(source, (), compiler(compiler_name), checked=True)
 
 
 def launch(

@@ -63,12 +63,19 @@ def assert_same_bits(got: Array, expected: Array) -> None:
     assert got.tobytes() == expected.tobytes()
 
 
+@pytest.mark.twins("cg_half_bits_to_float")
 def test_every_half_widens_alike(tmp_path: Path) -> None:
     x = np.arange(65536, dtype=np.uint16).view(np.float16)
     assert_same_bits(*elementwise(tmp_path, header.HALVES, "widen", x, np.zeros(65536, np.float32)))
 
 
-@pytest.mark.parametrize("entry", ["narrow", "narrow_double"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param("narrow", marks=pytest.mark.twins("cg_float_to_half_bits")),
+        pytest.param("narrow_double", marks=pytest.mark.twins("cg_double_to_half_bits")),
+    ],
+)
 def test_narrowing_rounds_alike(entry: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     if entry == "narrow":
@@ -96,24 +103,27 @@ def test_casts_agree(from_: str, to: str, tmp_path: Path) -> None:
     assert_same_bits(*elementwise(tmp_path, header.CAST, "test", x, np.zeros(x.size, to), macros))
 
 
+def math(function: str, ulps: int, arguments: str = "x[i]") -> object:
+    """A function with how far the two sides may lie apart: what CUDA and the C library promise."""
+    call = f"{function}({arguments})"
+    return pytest.param(call, ulps, id=call, marks=pytest.mark.twins(function))
+
+
 @pytest.mark.parametrize("scalar", ["float", "double"])
 @pytest.mark.parametrize(
     ("function", "ulps"),
     [
-        ("cg_sqrt(x[i])", 0),
-        ("cg_rsqrt(x[i])", 0),
-        ("cg_floor(x[i])", 0),
-        ("cg_round(x[i])", 0),
-        ("cg_abs(x[i])", 0),
-        ("cg_min(x[i], z[i])", 0),
-        ("cg_max(x[i], z[i])", 0),
-        ("cg_fma(x[i], x[i], z[i])", 0),
+        *(math(f"cg_{name}", 0) for name in ("sqrt", "rsqrt", "floor", "ceil", "trunc", "round")),
+        math("cg_abs", 0),
+        math("cg_min", 0, "x[i], z[i]"),
+        math("cg_max", 0, "x[i], z[i]"),
+        math("cg_fmod", 0, "x[i], z[i]"),
+        math("cg_fma", 0, "x[i], x[i], z[i]"),
         ("x[i] / z[i]", 0),
-        ("cg_exp(x[i])", 3),
-        ("cg_log(x[i])", 3),
-        ("cg_tanh(x[i])", 4),
-        ("cg_erf(x[i])", 4),
-        ("cg_sin(x[i])", 4),
+        *(math(f"cg_{name}", 3) for name in ("exp", "expm1", "log", "log1p")),
+        *(math(f"cg_{name}", 4) for name in ("tanh", "erf", "sin", "cos", "asin", "acos", "atan")),
+        *(math(f"cg_{name}", 6) for name in ("tan", "sinh", "cosh", "asinh", "acosh", "atanh")),
+        math("cg_pow", 6, "x[i], z[i]"),
     ],
 )
 def test_math_agrees(function: str, ulps: int, scalar: str, tmp_path: Path) -> None:
@@ -133,6 +143,7 @@ def test_math_agrees(function: str, ulps: int, scalar: str, tmp_path: Path) -> N
     np.testing.assert_array_max_ulp(gpu[finite], cpu[finite], ulps)
 
 
+@pytest.mark.twins("cg_warp_reduce", "cg_block_reduce")
 @pytest.mark.parametrize("scalar", language.NUMPY_NAMES)
 @pytest.mark.parametrize("block", [(32, 1, 1), (64, 3, 1), (1024, 1, 1)], ids=str)
 def test_reductions_agree(scalar: str, block: Dim3, tmp_path: Path) -> None:

@@ -76,6 +76,10 @@ struct Checker {
   Cell* shared_cells;
   uint8_t* shared_initialised;
   Region* last;  // that was accessed
+
+  const AsyncCopies* copies;
+  uint16_t* in_flight;  // by byte of shared memory: 1 + rank of the thread that copies to it, or 0
+  size_t num_in_flight;  // bytes
 };
 
 // Set while threads of a block run.
@@ -96,15 +100,19 @@ static void* map_memory(size_t num_bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-Checker* new_checker(Memory stacks, Memory worker, char* shared) {
+Checker* new_checker(Memory stacks, Memory worker, char* shared, const AsyncCopies* copies) {
   Checker* checker = static_cast<Checker*>(map_memory(sizeof(Checker)));
   if (!checker) return nullptr;
   checker->stacks = stacks;
   checker->worker = worker;
   checker->shared = shared;
+  checker->copies = copies;
   checker->shared_cells = static_cast<Cell*>(map_memory(kSharedBytes * sizeof(Cell)));
   checker->shared_initialised = static_cast<uint8_t*>(map_memory(kSharedBytes));
-  return checker->shared_cells && checker->shared_initialised ? checker : nullptr;
+  checker->in_flight = static_cast<uint16_t*>(map_memory(kSharedBytes * sizeof(uint16_t)));
+  const bool has_all =
+      checker->shared_cells && checker->shared_initialised && checker->in_flight;
+  return has_all ? checker : nullptr;
 }
 
 // For dl_iterate_phdr: fills in the module that `inside` lies in.
@@ -185,6 +193,8 @@ void begin_block(Checker* checker) {
   checker->barriers = 0;
   checker->num_slots = 0;
   checker->last = nullptr;
+  if (checker->num_in_flight) memset(checker->in_flight, 0, kSharedBytes * sizeof(uint16_t));
+  checker->num_in_flight = 0;
   memset(checker->warp_syncs, 0, sizeof checker->warp_syncs);
   active = checker;
 }
@@ -243,6 +253,10 @@ static const Region* nearest(const Region* regions, size_t count, const char* ad
   return best;
 }
 
+static bool is_in_shared(const Checker* checker, const char* address) {
+  return size_t(address - checker->shared) < kSharedBytes;
+}
+
 static COLD void outside(Checker* checker, char* address, size_t num_bytes, unsigned how) {
   const size_t place = reinterpret_cast<size_t>(address);
   // The compiler's tables of constants are in the kernel's library.
@@ -250,8 +264,7 @@ static COLD void outside(Checker* checker, char* address, size_t num_bytes, unsi
   if (place < 4096) {
     found(kMemcheck, nullptr, "%s of %zu bytes through a null pointer", verb(how), num_bytes);
   }
-  const bool is_shared = size_t(address - checker->shared) < kSharedBytes;
-  const Region* region = is_shared
+  const Region* region = is_in_shared(checker, address)
                              ? nearest(checker->slots, checker->num_slots, address)
                              : nearest(checker->tensors, checker->num_tensors, address);
   if (!region) found(kMemcheck, nullptr, "%s of %zu bytes outside all memory", verb(how), num_bytes);
@@ -347,6 +360,29 @@ static void check_initialised(const Region* region, size_t offset, size_t num_by
   }
 }
 
+// Nobody may touch what an async copy writes to, nor write to what it reads.
+static void check_in_flight(const Checker* checker, const Region* region, const char* address,
+                            size_t num_bytes, unsigned how) {
+  const size_t offset = size_t(address - region->first);
+  if (is_in_shared(checker, address)) {
+    const uint16_t* owners = checker->in_flight + (address - checker->shared);
+    for (size_t i = 0; i < num_bytes; ++i) {
+      if (LIKELY(!owners[i])) continue;
+      found(kRacecheck, region->name,
+            "async copy into %s not waited for: %s of %zu bytes at byte %zu, to which thread %d "
+            "copies",
+            region->name, verb(how), num_bytes, offset, owners[i] - 1);
+    }
+  } else if (how & kWrite && region->cells) {
+    const AsyncCopy* copy = checker->copies->reader_of(address, num_bytes);
+    if (LIKELY(!copy)) return;
+    found(kRacecheck, region->name,
+          "async copy out of %s not waited for: %s of %zu bytes at byte %zu, from which thread %d "
+          "copies",
+          region->name, verb(how), num_bytes, offset, copy->rank);
+  }
+}
+
 static void access(void* pointer, size_t num_bytes, size_t alignment, unsigned how) {
   Checker* checker = active;
   if (UNLIKELY(!checker)) return;
@@ -367,17 +403,61 @@ static void access(void* pointer, size_t num_bytes, size_t alignment, unsigned h
     found(kMemcheck, region->name, "misaligned %s of %zu bytes at byte %zu of %s", verb(how),
           num_bytes, offset, region->name);
   }
+  if (UNLIKELY(checker->num_in_flight)) {
+    check_in_flight(checker, region, address, num_bytes, how);
+  }
   if (region->initialised) check_initialised(region, offset, num_bytes, how);
   if (!region->cells) {
     if (LIKELY(!(how & kWrite))) return;
     found(kMemcheck, region->name, "write of %zu bytes at byte %zu of %s, which is const",
           num_bytes, offset, region->name);
   }
-  const bool is_shared = size_t(address - checker->shared) < kSharedBytes;
+  const bool is_shared = is_in_shared(checker, address);
   const size_t last = (offset + num_bytes - 1) / region->element_bytes;
   for (size_t i = offset / region->element_bytes; i <= last; ++i) {
     check_race(checker, region, i * region->element_bytes, region->cells[i], how, is_shared);
   }
+}
+
+// ---- Asynchronous copies
+
+static void expect_multiple(const void* pointer, size_t alignment, const char* what) {
+  if (LIKELY(reinterpret_cast<size_t>(pointer) % alignment == 0)) return;
+  found(kMemcheck, nullptr, "misaligned async copy: its %s must be a multiple of %zu", what,
+        alignment);
+}
+
+// The destination counts as written, the source as read, when the copy begins and once more when its
+// thread waits for it: others may touch them before the one and after the other, if a barrier lies
+// in between.
+void begin_async_copy(Checker* checker, const AsyncCopy& copy) {
+  const size_t num_bytes = copy.num_bytes, num_valid_bytes = copy.num_valid_bytes;
+  if (num_valid_bytes > num_bytes) {
+    found(kMemcheck, nullptr, "an async copy of %zu bytes has %zu valid ones", num_bytes,
+          num_valid_bytes);
+  }
+  expect_multiple(copy.to, num_bytes, "destination");
+  expect_multiple(copy.from, num_bytes, "source");
+  if (!is_in_shared(checker, copy.to)) {
+    found(kMemcheck, nullptr, "async copy to memory that is not shared");
+  }
+  const bool on_stack = size_t(copy.from - checker->stacks.first) < checker->stacks.num_bytes;
+  if (num_valid_bytes && (on_stack || is_in_shared(checker, copy.from))) {
+    found(kMemcheck, nullptr, "async copy from memory that is not global");
+  }
+  access(const_cast<char*>(copy.from), num_valid_bytes, 1, kRead);
+  access(copy.to, num_bytes, 1, kWrite);
+  memset(copy.to, 0xff, num_bytes);
+  uint16_t* owners = checker->in_flight + (copy.to - checker->shared);
+  for (size_t i = 0; i < num_bytes; ++i) owners[i] = uint16_t(copy.rank + 1);
+  checker->num_in_flight += num_bytes;
+}
+
+void end_async_copy(Checker* checker, const AsyncCopy& copy) {
+  memset(checker->in_flight + (copy.to - checker->shared), 0, copy.num_bytes * sizeof(uint16_t));
+  checker->num_in_flight -= copy.num_bytes;
+  access(const_cast<char*>(copy.from), copy.num_valid_bytes, 1, kRead);
+  access(copy.to, copy.num_bytes, 1, kWrite);
 }
 
 static COLD __attribute__((noreturn)) void undefined(Kind kind, const char* file, unsigned line,
@@ -394,6 +474,12 @@ using namespace cuhost;
 CUHOST_API void cuhost_expect_aligned(const void* pointer, unsigned alignment) {
   if (reinterpret_cast<size_t>(pointer) % alignment == 0) return;
   found(kMemcheck, nullptr, "misaligned access: the address must be a multiple of %u", alignment);
+}
+
+CUHOST_API void cuhost_expect_shared(const void* pointer, unsigned alignment) {
+  cuhost_expect_aligned(pointer, alignment);
+  if (is_in_shared(active, static_cast<const char*>(pointer))) return;
+  found(kMemcheck, nullptr, "the address is not in shared memory");
 }
 
 // ---- What -fsanitize=thread calls

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "async_copies.h"
 #include "records.h"
 
 namespace cuhost {
@@ -27,7 +28,7 @@ struct Memory {
 struct Checker;
 
 // Kernels read and write the stacks and the worker unchecked. Null: there is no memory for it.
-Checker* new_checker(Memory stacks, Memory worker, char* shared);
+Checker* new_checker(Memory stacks, Memory worker, char* shared, const AsyncCopies* copies);
 // False: there is no memory for it.
 bool begin_launch(Checker* checker, const LaunchRecord& launch);
 void begin_block(Checker* checker);
@@ -37,6 +38,9 @@ void block_synchronised(Checker* checker);
 void warp_synchronised(Checker* checker, unsigned rank);
 void add_shared_slot(Checker* checker, char* first, size_t num_bytes, unsigned element_bytes,
                      const char* name);
+// A thread begins a copy; the thread that began it waits for it, and the copy is made now.
+void begin_async_copy(Checker* checker, const AsyncCopy& copy);
+void end_async_copy(Checker* checker, const AsyncCopy& copy);
 // The chain of calls that starts at a frame pointer, as offsets into the kernel's library.
 void collect_frames(const Checker* checker, void* frame, RunError* error);
 

@@ -24,7 +24,7 @@ __all__ = ["Compiler", "compile_source", "find_compiler", "runtime_library"]
 
 _HERE = Path(__file__).parent
 _KERNELS = _HERE.parents[1] / "kernels"
-_RUNTIME_HEADERS = ("runtime.h", "records.h", "checker.h")
+_RUNTIME_HEADERS = ("runtime.h", "records.h", "checker.h", "async_copies.h")
 
 _FLAGS = (
     "-std=c++17",
@@ -284,7 +284,7 @@ def compile_source(
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WAITING = re.compile(
     r"__sync(?:threads|warp)|__shfl_|__(?:ballot|any|all)_sync|cg_(?:warp|block)_"
-    r"|__shared__|CG_DYN_SHARED"
+    r"|__shared__|CG_DYN_SHARED|cg_cp_async|cg_ldmatrix|cg_mma_"
 )
 _SHARED = re.compile(
     r"__shared__\s+((?:__align__\s*\([^()]*\)\s*)?)([A-Za-z_][\w:<>, ]*?)\s+(\w+)"

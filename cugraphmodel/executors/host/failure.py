@@ -12,7 +12,13 @@ __all__ = ["Failure"]
 
 _FINDINGS = ("memcheck", "racecheck", "initcheck", "synccheck", "ubcheck")
 # Where wrappers are: a line in a kernel's own file says more.
-_SHARED_HEADERS = ("device.cuh", "cuda_host.h", "entry points")
+_SHARED_HEADERS = (
+    "device.cuh",
+    "async_copy.cuh",
+    "tensor_core.cuh",
+    "cuda_host.h",
+    "entry points",
+)
 
 
 @dataclass(frozen=True)

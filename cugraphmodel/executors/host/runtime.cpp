@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "async_copies.h"
 #include "checker.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
@@ -141,6 +142,7 @@ struct Worker {
   char* shared;
   size_t shared_used, num_shared;  // of this block: bytes, arrays
   SharedSlot slots[kMaxSlots];
+  AsyncCopies async_copies;
 
   bool failed;
   RunError error;
@@ -416,6 +418,54 @@ void cuhost_warp_collective(unsigned mask, void* payload, WarpFunction function)
   if (!try_release_warp(worker, warp_index, lane)) wait(worker, fiber);
 }
 
+static AsyncCopies& async_copies(Worker* worker) {
+  worker->async_copies.begin_block(worker->block_serial, worker->num_threads);
+  return worker->async_copies;
+}
+
+void cuhost_async_copy(void* shared, const void* global, unsigned num_bytes,
+                       unsigned num_valid_bytes) {
+  Worker* worker = this_worker;
+  AsyncCopies& copies = async_copies(worker);
+  const AsyncCopy copy = {static_cast<char*>(shared),
+                          static_cast<const char*>(global),
+                          num_bytes,
+                          num_valid_bytes,
+                          uint16_t(cuhost_current->rank),
+                          0,
+                          0};
+#if defined(CUHOST_CHECK)
+  begin_async_copy(worker->checker, copy);
+#endif
+  if (UNLIKELY(num_valid_bytes > num_bytes)) {
+    fail(kTrap, "an async copy of %u bytes has %u valid ones", num_bytes, num_valid_bytes);
+  }
+  if (UNLIKELY(!copies.add(copy))) {
+    fail(kLimit, "more than %d async copies of a block are in flight", int(kMaxAsyncCopies));
+  }
+}
+
+void cuhost_async_commit() { async_copies(this_worker).commit(cuhost_current->rank); }
+
+// Makes the calling thread's copies in its first `num_groups` groups.
+static void complete_async_copies(AsyncCopies& copies, uint64_t num_groups) {
+  const unsigned rank = cuhost_current->rank;
+  while (const AsyncCopy* copy = copies.oldest(rank, num_groups)) {
+#if defined(CUHOST_CHECK)
+    end_async_copy(this_worker->checker, *copy);
+#endif
+    copies.complete_oldest(rank);
+  }
+}
+
+void cuhost_async_wait(unsigned num_groups) {
+  AsyncCopies& copies = async_copies(this_worker);
+  const uint32_t num_commits = copies.num_commits(cuhost_current->rank);
+  if (num_commits > num_groups) complete_async_copies(copies, num_commits - num_groups);
+}
+
+void cuhost_async_wait_all() { complete_async_copies(async_copies(this_worker), ~uint64_t(0)); }
+
 #if defined(CUHOST_CHECK)
 Thread* cuhost_thread() { return cuhost_current; }
 #endif
@@ -478,7 +528,8 @@ static Worker* new_worker() {
   if (!worker->stacks || !worker->shared) return nullptr;
 #if defined(CUHOST_CHECK)
   worker->checker = new_checker({worker->stacks, kMaxThreads * kStackBytes},
-                                {reinterpret_cast<char*>(worker), sizeof(Worker)}, worker->shared);
+                                {reinterpret_cast<char*>(worker), sizeof(Worker)}, worker->shared,
+                                &worker->async_copies);
   if (!worker->checker) return nullptr;
 #endif
   return worker;

@@ -88,3 +88,12 @@ CUHOST_API void* cuhost_shared_memory(int* slot, unsigned num_bytes, unsigned al
                                       unsigned element_bytes, const char* name);
 CUHOST_API void cuhost_trap(const char* why) __attribute__((noreturn));
 CUHOST_API void cuhost_expect_aligned(const void* pointer, unsigned alignment);  // check mode only
+CUHOST_API void cuhost_expect_shared(const void* pointer, unsigned alignment);   // check mode only
+
+// The calling thread's asynchronous copies from global to shared memory (async_copy.cuh).
+CUHOST_API void cuhost_async_copy(void* shared, const void* global, unsigned num_bytes,
+                                  unsigned num_valid_bytes);
+CUHOST_API void cuhost_async_commit();
+// Until no group is in flight but the `num_groups` newest.
+CUHOST_API void cuhost_async_wait(unsigned num_groups);
+CUHOST_API void cuhost_async_wait_all();  // also for copies of no group
