@@ -1,0 +1,3 @@
+"""Linear algebra beyond products of two matrices: Einsum."""
+
+from cugraphmodel.ops.linalg import einsum as einsum
