@@ -143,4 +143,5 @@ CASES = [
     _case("kernel_shape_given", (1, 2, 3, 3), (2, 3, 2, 2), (4, 4), kernel_shape=[2, 2]),
     _case("float64", (1, 3, 5, 6), (3, 4, 3, 3), (7, 8), dtype="float64"),
     _case("float16", (1, 3, 5, 6), (3, 4, 3, 3), (7, 8), dtype="float16", bias=True),
+    _case("bfloat16", (1, 3, 5, 6), (3, 4, 3, 3), (7, 8), dtype="bfloat16", bias=True),
 ]

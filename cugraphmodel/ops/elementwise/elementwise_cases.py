@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraphmodel.dtypes import DTYPES
 from cugraphmodel.ops.case import Array, OpCase
 
 __all__ = ["CASES"]
@@ -160,7 +161,7 @@ def _unary() -> Iterator[OpCase]:
 def _cast() -> Iterator[OpCase]:
     codes = {
         "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7,
-        "bool": 9, "float16": 10, "float64": 11, "uint32": 12, "uint64": 13,
+        "bool": 9, "float16": 10, "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
     }  # fmt: skip
     for source in codes:
         data = np.array([0, 1, 2, 3, 100, 77, 25], source)
@@ -174,9 +175,79 @@ def _cast() -> Iterator[OpCase]:
     yield OpCase("wraps", "Cast", [_i32([300, -1, 128, -129])], {"to": 3})
     # 1 + 2**-11 + 2**-40 is above the middle of two float16 numbers, and on it once it is float32.
     yield OpCase("rounds_once", "Cast", [np.array([1 + 2.0**-11 + 2.0**-40])], {"to": 10})
+    yield OpCase(
+        "rounds_once_to_bfloat16", "Cast", [np.array([1 + 2.0**-8 + 2.0**-40])], {"to": 16},
+        expected=lambda _x: [np.array([1 + 2.0**-7])],
+    )  # fmt: skip
     yield OpCase("to_bool", "Cast", [_f32([0.0, -0.0, 0.5, np.nan])], {"to": 9})
     like = np.zeros((), np.int64)
     yield OpCase("int64", "CastLike", [_f32([-2.9, 0, 2.9]), like])
+
+
+def _storage_cast() -> Iterator[OpCase]:
+    """Types of 8 bits and less; the numbers of all codes are in ``tests/kernels/test_casts.py``."""
+    numbers = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5]
+    for entry in DTYPES:
+        if not entry.is_storage:
+            continue
+        name, attributes = entry.numpy.name, {"to": entry.onnx_code}
+        data = np.array(numbers if entry.kind == "f" else [0, 1, 2, 1, 0], np.float32)
+        scales = name == "float8_e8m0fnu"
+        yield OpCase(f"float32_to_{name}", "Cast", [data + scales], attributes, opset=25)
+        # onnx.reference rounds to nearest, but round_mode is "up".
+        up = functools.partial(_constant, [1, 2, 4, 4, 2, 4]) if scales else None
+        like = np.ones(1, entry.numpy)
+        yield OpCase(name, "CastLike", [data + scales, like], opset=25, expected=up)
+        for target, code in {"float32": 1, "bfloat16": 16, "int32": 6}.items():
+            stored = (data + scales).astype(entry.numpy)
+            yield OpCase(f"{name}_to_{target}", "Cast", [stored], {"to": code}, opset=25)
+    large = _f32([1e9, -1e9, np.inf, -np.inf, np.nan])
+    for code, highest in ((17, 448), (18, 240), (19, 57344), (20, 57344)):
+        for saturate in (0, 1):
+            end = highest if saturate else np.inf if code == 19 else np.nan
+            yield OpCase(
+                f"saturate_{saturate}_{code}", "Cast", [large],
+                {"to": code, "saturate": saturate}, opset=25,
+                expected=functools.partial(_constant, [end, -end, end, -end, np.nan]),
+            )  # fmt: skip
+    halves = _f32([1.0, 1.25, 1.5, 1.75, 0.0, np.inf, 3e38])
+    least, largest, nan = 2.0**-127, 2.0**127, np.nan
+    for mode, rounded in (("up", [1, 2, 2, 2]), ("down", [1, 1, 1, 1]), ("nearest", [1, 1, 2, 2])):
+        for saturate, ends in ((1, [least, largest, largest]), (0, [nan, nan, nan])):
+            yield OpCase(
+                f"{mode}_{saturate}", "Cast", [halves],
+                {"to": 24, "round_mode": mode, "saturate": saturate}, opset=25,
+                expected=functools.partial(_constant, [*rounded, *ends]),
+            )  # fmt: skip
+
+
+def _constant(numbers: list[float], *_inputs: Array) -> list[Array]:
+    return [np.array(numbers)]
+
+
+def _bfloat16() -> Iterator[OpCase]:
+    """What a node computes in float32 and rounds once."""
+    dtype = "bfloat16"
+    x, y = _between(-4, 4, dtype), OpCase.random(30, 103, dtype=dtype)
+    for op_type in ("Abs", "Exp", "Floor", "Neg", "Relu", "Sigmoid", "Tanh"):
+        yield OpCase(dtype, op_type, [x], opset=22)
+    yield OpCase(
+        dtype, "Gelu", [x], opset=20, expected=functools.partial(_in_float64, EXACT["Gelu",])
+    )
+    special = SPECIAL.astype(dtype)
+    for op_type in ("IsInf", "IsNaN", "Reciprocal", "Sign"):
+        yield OpCase(f"special_{dtype}", op_type, [special], opset=22)
+    for op_type in (*ARITHMETIC, "Equal", "Less", "Max"):
+        yield OpCase(f"special_{dtype}", op_type, [special[:, None], special], opset=22)
+        yield OpCase(dtype, op_type, [x, np.array(1.5, dtype)], opset=22)
+    yield OpCase(dtype, "Pow", [np.abs(x), y], opset=15)
+    yield OpCase(dtype, "Mod", [x, y], opset=28, expected=_modulo)
+    yield OpCase(dtype, "PRelu", [x, y], opset=16)
+    yield OpCase(dtype, "Where", [OpCase.random(31, 103, dtype="bool"), x, y], opset=16)
+    yield OpCase(dtype, "Clip", [x, np.array(-0.5, dtype), np.array(0.75, dtype)])
+    data = [OpCase.random(32 + k, 33, dtype=dtype) for k in range(5)]
+    yield OpCase(f"5_{dtype}", "Sum", data)
+    yield OpCase(f"5_{dtype}", "Mean", data, expected=_mean)
 
 
 def _binary() -> Iterator[OpCase]:
@@ -343,6 +414,8 @@ def _clip() -> Iterator[OpCase]:
 CASES = [
     *_unary(),
     *_cast(),
+    *_storage_cast(),
+    *_bfloat16(),
     *_binary(),
     *_power(),
     *_prelu(),

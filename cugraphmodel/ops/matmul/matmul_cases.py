@@ -70,6 +70,8 @@ MATMUL = [
     _matmul_case("float64_one_row", (1, 64), (64, 40), "float64"),
     _matmul_case("float16", (20, 30), (30, 40), "float16"),
     _matmul_case("float16_one_row", (2, 64), (64, 40), "float16"),
+    _matmul_case("bfloat16", (20, 30), (30, 40), "bfloat16"),
+    _matmul_case("bfloat16_one_row", (2, 64), (64, 40), "bfloat16"),
     _matmul_case("int32", (20, 30), (30, 40), "int32"),
     _matmul_case("int64_one_row", (1, 30), (30, 40), "int64"),
     _matmul_case("uint32", (20, 30), (30, 4), "uint32"),
@@ -174,6 +176,8 @@ GEMM = [
     _gemm_case("no_depth", (3, 0), (0, 4), (4,)),
     _gemm_case("float16", (9, 18), (18, 40), (40,), "float16"),
     _gemm_case("float16_one_row", (1, 64), (40, 64), (40,), "float16", transB=1),
+    _gemm_case("bfloat16", (9, 18), (18, 40), (40,), "bfloat16"),
+    _gemm_case("bfloat16_one_row", (1, 64), (40, 64), (40,), "bfloat16", transB=1),
     _gemm_case("float64", (9, 18), (18, 40), (40,), "float64", alpha=0.1),
     _gemm_case("int32", (9, 18), (18, 40), (40,), "int32"),
 ]

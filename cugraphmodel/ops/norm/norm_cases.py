@@ -11,7 +11,7 @@ from cugraphmodel.ops.case import Array, OpCase
 
 __all__ = ["CASES"]
 
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def _positive(seed: int, *shape: int, dtype: str = "float32") -> Array:

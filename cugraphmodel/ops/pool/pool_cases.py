@@ -185,7 +185,7 @@ MAX = [
     _max("window_in_padding", (1, 1, 1), (3,), kernel_shape=[2], dilations=[4], pads=[2, 4]),
     *(
         _max(dtype, OpCase.random(1, 1, 2, 7, 8, dtype=dtype), (5, 6), kernel_shape=[3, 3])
-        for dtype in ("float64", "float16")
+        for dtype in ("float64", "float16", "bfloat16")
     ),
     *(
         OpCase(
@@ -305,7 +305,10 @@ AVERAGE = [
     ),
     _average("opset_7", (1, 2, 7, 8), (5, 6), kernel_shape=[3, 3], opset=7),
     _average("float64", OpCase.random(1, 1, 2, 7, 8, dtype="float64"), (5, 6), kernel_shape=[3, 3]),
-    _average("float16", OpCase.random(1, 1, 2, 7, 8, dtype="float16"), (5, 6), kernel_shape=[3, 3]),
+    *(
+        _average(dtype, OpCase.random(1, 1, 2, 7, 8, dtype=dtype), (5, 6), kernel_shape=[3, 3])
+        for dtype in ("float16", "bfloat16")
+    ),
 ]
 
 LP = [
@@ -353,6 +356,7 @@ GLOBAL = [
                 ("three_axes", (2, 3, 3, 4, 5), "float32"),
                 ("float64", (2, 3, 7, 7), "float64"),
                 ("float16", (2, 3, 7, 7), "float16"),
+                ("bfloat16", (2, 3, 7, 7), "bfloat16"),
             ),
         )
     ),

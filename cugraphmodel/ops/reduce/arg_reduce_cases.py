@@ -26,6 +26,9 @@ def _case(name: str, op_type: str, x: Array, opset: int = 13, **attributes: Any)
     return OpCase(name, op_type, [x], attributes, opset, expected=expected)
 
 
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
 def _cases(op_type: str) -> Iterator[OpCase]:
     x = OpCase.random(1, 3, 4, 5, 6)
     for opset in (11, 13):
@@ -37,7 +40,7 @@ def _cases(op_type: str) -> Iterator[OpCase]:
         yield _case(f"row_{size}", op_type, OpCase.random(2, 2, size), axis=1)
         yield _case(f"column_{size}", op_type, OpCase.random(3, size, 3), axis=0)
     ties = np.random.default_rng(4).integers(0, 3, (5, 700))
-    for dtype in ("int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"):
+    for dtype in ("int8", "int32", "int64", "uint8", "uint64", *FLOATS):
         for last in (0, 1):
             for axis in (0, 1):
                 yield _case(

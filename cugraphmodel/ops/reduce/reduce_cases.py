@@ -109,7 +109,7 @@ def _sizes(op_type: str) -> Iterator[OpCase]:
 
 def _dtypes(op_type: str) -> Iterator[OpCase]:
     x = np.abs(OpCase.random(5, 4, 30)) + 0.5
-    for dtype in ("float16", "float64"):
+    for dtype in ("float16", "bfloat16", "float64"):
         scaled = x if op_type != "ReduceProd" else x / x.mean()
         yield _case(dtype, op_type, scaled.astype(dtype), (1,))
     small = np.arange(1, 13).reshape(3, 4)

@@ -195,6 +195,7 @@ CASES = [
     _by_scales("uint8_linear", (_IMAGE * 50 + 100).astype(np.uint8), (1, 1, 2, 2), mode="linear"),
     _by_scales("int32_cubic", (_IMAGE * 1000).astype(np.int32), (1, 1, 2, 2), mode="cubic"),
     _by_scales("float16_linear", _IMAGE.astype(np.float16), (1, 1, 2, 2), mode="linear"),
+    _by_scales("bfloat16_linear", _IMAGE.astype("bfloat16"), (1, 1, 2, 2), mode="linear"),
     _by_scales("float64_cubic", _IMAGE.astype(np.float64), (1, 1, 2, 2), mode="cubic"),
     OpCase(
         "bool_nearest", "Resize", [_IMAGE > 0, None, _floats(1, 1, 3, 1)], expected=_rows_thrice

@@ -55,7 +55,7 @@ def _cases(op_type: str) -> Iterator[OpCase]:
     yield _case("columns", op_type, OpCase.random(4, 3, 60, 21), 1)
     yield _case("long_columns", op_type, OpCase.random(5, 1000, 3), 0)
     yield _case("rank_1", op_type, OpCase.random(6, 9), 0)
-    for dtype in ("float16", "float64"):
+    for dtype in ("float16", "bfloat16", "float64"):
         yield _case(f"rows_{dtype}", op_type, OpCase.random(7, 4, 50, dtype=dtype))
         yield _case(f"columns_{dtype}", op_type, OpCase.random(8, 20, 30, dtype=dtype), 0)
     large = _f32([[1e30, 1e30, 0], [88, 89, 90], [-1e30, -1e30, -1e30], [-200, 0, 1]])
@@ -70,7 +70,7 @@ def _hardmax() -> Iterator[OpCase]:
     for axis in range(4):
         yield _case(f"axis_{axis}", "Hardmax", x, axis, 11)
         yield _case(f"axis_{axis}", "Hardmax", x, axis - 4, 13)
-    for dtype in ("float16", "float64"):
+    for dtype in ("float16", "bfloat16", "float64"):
         yield _case(dtype, "Hardmax", x.astype(dtype))
 
 
