@@ -77,12 +77,12 @@ def _parameter_count(value: Value, parameter: Value | None, axis: int | None) ->
     if parameter is None or parameter.size == 1:
         return 1
     if axis is not None and len(value.shape) > 1:
-        size = value.shape[axis]
-        whole = list(value.shape)
-        for other in (-1, -2):
-            if other != axis and len(whole) > 1:
-                whole[other] = 1
-        if parameter.shape in ((size,), tuple(whole)):
+        allowed: list[tuple[int, ...]] = [(value.shape[axis],)]
+        if axis in (-1, -2):
+            whole = list(value.shape)
+            whole[-3 - axis] = 1
+            allowed.append(tuple(whole))
+        if parameter.shape in allowed:
             return parameter.size
     raise Unsupported(
         f"Scales or zero points of shape {parameter.shape} do not fit an operand of {value.shape}."
@@ -167,7 +167,7 @@ class QuantizedTile:
 
 
 LARGE_TILE = QuantizedTile(64, 64, 8, 8, 8)
-SMALL_TILE = QuantizedTile(32, 32, 16, 4, 4)
+SMALL_TILE = QuantizedTile(32, 32, 8, 4, 4)
 FLAT_TILE = QuantizedTile(16, 64, 16, 4, 4)
 
 
