@@ -14,6 +14,9 @@ import numpy as np
 import pytest
 
 from cugraphmodel.dtypes import DTYPES, DType
+from cugraphmodel.executors.cuda.compiler import compile_cubin, nvrtc_options
+from cugraphmodel.kernels.source import load_source
+from tests.kernels.gate import ARCHITECTURES
 from tests.kernels.launching import Array, launch
 
 # Some codes are signalling NaN, of which NumPy warns.
@@ -215,3 +218,12 @@ def test_a_truth_value_is_one_or_zero(device: str, name: str) -> None:
     got = run(device, "from_bool", np.array([True, False]), TYPES[name].numpy, TYPES[name])
     least = 2.0**-127 if name == SCALES else 0
     np.testing.assert_array_equal(got.astype(np.float32), [1, least])
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", ["float8_e4m3fn", SCALES, "int4"])
+def test_casts_compile_for_every_gpu(name: str, architecture: str) -> None:
+    pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
+    macros = (("NARROW", TYPES[name].c_type), ("UNSATURATED", "NARROW(x)"))
+    cubin = compile_cubin(load_source(str(FILE)), nvrtc_options(architecture, macros))
+    assert cubin.startswith(b"\x7fELF")

@@ -70,6 +70,7 @@ extern "C" __global__ void __launch_bounds__(256)
   y[2] = of_float(float(n)) + of_float(double(n)) + tile[0][3];
   cg_store4(halves + 4, cg_load4(halves));
   halves[2] = cg_cast<half>(double(n));
+  halves[3] = cg_cast<half>(cg_cast<bfloat16>(n));
   dynamic[threadIdx.x] = cg_cast<double>(halves[1]) + dims.v[3];
   if (n > 5) cg_report_index_error(word, 7u);
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraphmodel.dtypes import c_type
+from cugraphmodel.dtypes import c_type, kind_of
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div, dims
 from cugraphmodel.ops.spec import Unsupported
@@ -179,7 +179,7 @@ def _batch_strides(shape: Sequence[int], rank: int, matrix_size: int) -> tuple[i
 
 def kernel_scalar(dtype: np.dtype) -> str:
     """C++ type in which the kernels see a dtype: integers as unsigned, whose sums wrap."""
-    return c_type(np.dtype(f"u{dtype.itemsize}") if dtype.kind == "i" else dtype)
+    return c_type(np.dtype(f"u{dtype.itemsize}") if kind_of(dtype) == "i" else dtype)
 
 
 def vector_width(inner: int) -> str:
@@ -208,7 +208,7 @@ def launch_product(
 def _launch_by_size(
     product: Product, left: Value, right: Value, y: Value | Workspace, epilogue: Epilogue
 ) -> Launch:
-    is_float = left.dtype.kind == "f"
+    is_float = kind_of(left.dtype) == "f"
     if is_float and product.columns == 1 and product.rows > MAX_GEMV_ROWS:
         row_stride, column_stride = epilogue.bias_strides
         swapped_epilogue = replace(epilogue, bias_strides=(column_stride, row_stride))
