@@ -3,7 +3,11 @@
 ``python tests/gpu_report.py --run --commit SHA`` runs the whole suite with GPU tests required,
 measures latencies, and writes what it saw together with a hash of every source that decides what
 runs on the GPU. ``--check`` says which of those sources have changed since, and exits with 1 if
-any has. Runs with different CuPy packages (CUDA 12, CUDA 13) stand side by side in the file.
+any has; it also lists wrappers whose GPU side no run has compared with the CPU's. Runs with
+different CuPy packages (CUDA 12, CUDA 13) stand side by side in the file.
+
+``--sanitize TOOL --commit SHA`` runs kernels and models under one tool of compute-sanitizer and
+adds what it found to the entry of the installed CuPy package.
 
 Needs no installation of the package and no network. What stands after ``--`` goes to pytest.
 """
@@ -14,18 +18,13 @@ import argparse
 import datetime
 import functools
 import hashlib
-import importlib.metadata
 import json
 import multiprocessing
 import os
-import platform
-import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,6 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "tests" / "gpu_report.json"
 NUM_SLOWEST = 10
-MAX_REPEATS, MAX_SECONDS = 2000, 3.0
 TWO_CUPYS = "ignore::UserWarning:cupy._environment"
 """CuPy warns where packages for both CUDA releases are installed; a path chooses between them."""
 SOURCES = (
@@ -49,6 +47,8 @@ SOURCES = (
     "arena.py",
     "plan.py",
 )
+
+SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 Report = dict[str, Any]
 
@@ -73,6 +73,11 @@ def changed_sources(entry: Report, now: dict[str, str]) -> list[str]:
     return sorted(lines)
 
 
+def sources_digest(sources: Mapping[str, str]) -> str:
+    """One hash of all sources, as :func:`source_hashes` gives them."""
+    return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def check(reports: dict[str, Report], now: dict[str, str]) -> int:
     """Print the state of every entry; 0 if at least one is there and all are up to date."""
     stale = not reports
@@ -87,21 +92,48 @@ def check(reports: dict[str, Report], now: dict[str, str]) -> int:
         )
         print("\n".join(f"  {line}" for line in lines) or "  all sources are as they were run")
         stale = stale or bool(lines) or tests["failed"] > 0
+        for tool, run in entry.get("sanitizers", {}).items():
+            same = run["sources_digest"] == sources_digest(now)
+            print(f"  {sanitizer_line(tool, run)}{'' if same else ', of other sources'}")
+            stale = stale or not is_clean(run)
     return int(stale)
 
 
-def run_suite(extra: Sequence[str]) -> Report:
-    """Run pytest with GPU tests required; counts, failures and the slowest tests."""
+def sanitizer_line(tool: str, run: Report) -> str:
+    """What a tool of compute-sanitizer found, in one line."""
+    models = ", ".join(run["models"]) or "no models"
+    left = f" ({run['cases_left']} left out for lack of time)" if run["cases_left"] else ""
+    return (
+        f"{tool} {run['tool_version']}, commit {run['commit']}: {run['errors']} errors, "
+        f"{run['warnings']} warnings, {len(run['failures'])} wrong results in {run['cases']} "
+        f"operator cases{left} and {models}, {run['seconds']} s"
+    )
+
+
+def is_clean(run: Report) -> bool:
+    """Whether a tool ran to its end and found nothing."""
+    return run["errors"] == 0 and not run["failures"]
+
+
+def run_suite(extra: Sequence[str]) -> tuple[Report, list[str]]:
+    """Run pytest with GPU tests required.
+
+    Returns:
+        Counts, failures and the slowest tests; names of the twins that were confirmed.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        xml = Path(folder) / "results.xml"
+        xml, twins_file = Path(folder) / "results.xml", Path(folder) / "twins.json"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={xml}"]
+        command += [f"--twins-file={twins_file}"]
         command += ["-W", TWO_CUPYS, *extra]
         environment = {**os.environ, "CUGRAPHMODEL_REQUIRE_GPU": "1"}
         code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
         if not xml.is_file():
             sys.exit(f"pytest ended with {code} and left no results.")
         suite = ElementTree.parse(xml).getroot()  # noqa: S314  pytest wrote it just now
-    return {"pytest_arguments": list(extra), "exit_code": code, **summarise(suite)}
+        twins = json.loads(twins_file.read_text(encoding="utf-8"))
+    tests = {"pytest_arguments": list(extra), "exit_code": code, **summarise(suite)}
+    return tests, twins
 
 
 def summarise(suite: ElementTree.Element) -> Report:
@@ -143,122 +175,72 @@ def _compile(architecture: str, instance: Any) -> None:
     cubin_file(instance.source, instance.macros, architecture)
 
 
-def median_us(work: Callable[[], object]) -> float:
-    """Median wall-clock microseconds of a call, over many."""
-    for _ in range(5):
-        work()
-    times: list[float] = []
-    end = time.perf_counter() + MAX_SECONDS
-    while len(times) < MAX_REPEATS and time.perf_counter() < end:
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return round(statistics.median(times) * 1e6, 1)
-
-
-def latency(model: Any, batch_size: int | None) -> Report:
-    """Microseconds of one model: captured, in place, kernels alone, and eager."""
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    with model.capture_graph(batch_size) as graph:
-        inputs = [
-            rng.standard_normal(shape).astype(dtype)
-            for shape, dtype in zip(graph.input_shapes, graph.input_dtypes, strict=True)
-        ]
-        graph.run(inputs)
-        found = {
-            "kernels": graph.num_kernels,
-            "run_us": median_us(lambda: graph.run(inputs)),
-            "run_inplace_us": median_us(graph.run_inplace),
-            "gpu_us": round(
-                statistics.median(graph.run_timed_inplace() for _ in range(200)) * 1e3, 1
-            ),
-        }
-    found["eager_us"] = median_us(lambda: model.forward(inputs))
-    found["eager_over_run"] = round(found["eager_us"] / found["run_us"], 2)
-    return found
-
-
-def latencies(model_files: Sequence[str]) -> dict[str, Report]:
-    """The table: a small MLP, then the files asked for."""
-    import cugraphmodel
-    from tests.api.builders import build, normal
-
-    mlp = build(
-        "(float[N,784] x) => (float[N,10] y)",
-        "a = Gemm(x, w1, b1) b = Relu(a) c = Gemm(b, w2, b2) d = Relu(c) y = Gemm(d, w3, b3)",
-        w1=normal(1, 784, 512),
-        b1=normal(2, 512),
-        w2=normal(3, 512, 512),
-        b2=normal(4, 512),
-        w3=normal(5, 512, 10),
-        b3=normal(6, 10),
-    )
-    model = cugraphmodel.load(mlp, device="cuda")
-    table = {f"mlp 784-512-512-10, batch {n}": latency(model, n) for n in (1, 64)}
-    for file in model_files:
-        table[Path(file).stem] = latency(cugraphmodel.load(file, device="cuda"), None)
-    return table
-
-
-def machine() -> Report:
-    """GPU, driver, and the versions of everything between it and Python."""
-    import cupy
-
-    from cugraphmodel.executors import open_device
-
-    smi = shutil.which("nvidia-smi")
-    query = ["--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"]
-    driver = "unknown"
-    if smi is not None:
-        done = subprocess.run([smi, *query], capture_output=True, text=True, check=False)
-        driver = done.stdout.strip() or driver
-    return {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "driver": driver,
-        "device": open_device("cuda").description,
-        "python": platform.python_version(),
-        "packages": {
-            name: importlib.metadata.version(name) for name in ("numpy", "onnx", "pytest")
-        },
-    }
-
-
-def cupy_package() -> str:
-    """Name of the installed package that the imported CuPy belongs to."""
-    import cupy
-
-    home = Path(cupy.__file__).resolve()
-    for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"] or ""
-        place = Path(str(distribution.locate_file("cupy/__init__.py")))
-        if name.startswith("cupy") and place.resolve() == home:
-            return name
-    return "cupy"
-
-
 def run(commit: str, model_files: Sequence[str], extra: Sequence[str]) -> int:
     """Run everything and put the entry of this CuPy package into the report."""
-    from cugraphmodel.executors.cuda import cuda_available
+    from tests.gpu_latency import latencies
+    from tests.gpu_machine import cupy_package, machine
+    from tests.kernels.twins import find_twins
 
-    if not cuda_available():
-        sys.exit("There is no GPU here: nothing to report.")
-    sources = source_hashes()
+    require_gpu()
+    sources, twins = source_hashes(), find_twins(ROOT)
     compile_kernels()
-    tests = run_suite(extra)
+    tests, confirmed = run_suite(extra)
+    reports, package = read_reports(), cupy_package()
     entry = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": today(),
         "commit": commit,
         "machine": machine(),
         "tests": tests,
         "latency": latencies(model_files),
         "sources": sources,
+        "twins": {name: twins[name].digest for name in confirmed if name in twins},
+        "sanitizers": reports.get(package, {}).get("sanitizers", {}),
     }
-    reports = {**read_reports(), cupy_package(): entry}
-    REPORT.write_text(json.dumps(reports, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_reports({**reports, package: entry})
     print(json.dumps(entry["latency"], indent=1))
     return int(tests["exit_code"] != 0)
+
+
+def sanitize(tool: str, commit: str, model_files: Sequence[str], seconds: int) -> int:
+    """Run one tool of compute-sanitizer and add it to the entry of this CuPy package."""
+    from tests.gpu_machine import cupy_package
+    from tests.sanitizer_tool import run_tool
+
+    reports, package = read_reports(), cupy_package()
+    if package not in reports:
+        sys.exit(f"{REPORT.name} has no entry for {package} to add to: do --run first.")
+    require_gpu()
+    digest = sources_digest(source_hashes())
+    compile_kernels()
+    found = run_tool(tool, ["--seconds", str(seconds), *model_arguments(model_files)])
+    found |= {"date": today(), "commit": commit, "sources_digest": digest}
+    reports[package].setdefault("sanitizers", {})[tool] = found
+    write_reports(reports)
+    print(sanitizer_line(tool, found))
+    return int(not is_clean(found))
+
+
+def model_arguments(model_files: Sequence[str]) -> list[str]:
+    """The files as options of ``tests/sanitize.py``."""
+    return [part for file in model_files for part in ("--model", file)]
+
+
+def require_gpu() -> None:
+    """Leave with a message where there is no GPU."""
+    from cugraphmodel.executors.cuda import cuda_available
+
+    if not cuda_available():
+        sys.exit("There is no GPU here: nothing to report.")
+
+
+def today() -> str:
+    """Date in UTC, as in ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def write_reports(reports: dict[str, Report]) -> None:
+    """Write the whole file."""
+    REPORT.write_text(json.dumps(reports, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read_reports() -> dict[str, Report]:
@@ -275,16 +257,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--run", action="store_true", help="run on this machine's GPU and write")
     action.add_argument("--check", action="store_true", help="list sources changed since")
-    parser.add_argument("--commit", help="commit of the tree that is run, for --run")
+    action.add_argument(
+        "--sanitize", choices=SANITIZERS, help="run this tool of compute-sanitizer and write"
+    )
+    parser.add_argument("--commit", help="commit of the tree that is run, for all but --check")
     parser.add_argument(
-        "--model", action="append", default=[], help="ONNX file to time as well; may be repeated"
+        "--model", action="append", default=[], help="ONNX file to run as well; may be repeated"
+    )
+    parser.add_argument(
+        "--seconds", type=int, default=480, help="start no operator case later, for --sanitize"
     )
     parser.add_argument("pytest", nargs="*", help="after --: arguments for pytest")
     options = parser.parse_args(arguments)
     if options.check:
-        return check(read_reports(), source_hashes())
+        from tests.kernels.twins import find_twins, unconfirmed
+
+        stale = check(read_reports(), source_hashes())
+        print("\n".join(unconfirmed(find_twins(ROOT), read_reports())))  # for information
+        return stale
     if not options.commit:
-        parser.error("--run needs --commit")
+        parser.error("--run and --sanitize need --commit")
+    if options.sanitize:
+        return sanitize(options.sanitize, options.commit, options.model, options.seconds)
     return run(options.commit, options.model, options.pytest)
 
 

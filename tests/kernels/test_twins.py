@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -11,14 +15,16 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pytest
 
-from cugraphmodel.executors.cuda.compiler import compile_cubin, nvrtc_options
+from cugraphmodel.executors.cuda.compiler import nvrtc_options
 from cugraphmodel.kernels.source import load_source
 from tests.host.support import random
 from tests.kernels.gate import ARCHITECTURES
 from tests.kernels.launching import Array, launch
-from tests.kernels.twins import HOST_HEADER, find_twins, twins_of
+from tests.kernels.resources import usage_of
+from tests.kernels.twins import HOST_HEADER, Twin, find_twins, twins_of, unconfirmed
 
 ROOT = Path(__file__).parents[2]
+HEADERS_OF_WRAPPERS = ("lanes", "async_copy", "tensor_core")
 LANES = Path(__file__).with_name("lanes.cu")
 
 HEADER = """
@@ -96,6 +102,18 @@ def test_the_digest_follows_the_host_header() -> None:
     assert {name for name in before if before[name] != after[name]} == {"cg_two_functions"}
 
 
+def test_the_digest_follows_what_a_header_includes_and_no_other() -> None:
+    user = '#include "a.cuh"\nCG_DEV int cg_user(int x) {\n#if defined(__CUDACC__)\n#endif\n' + (
+        "  return HELPER(x) + row(x);\n}\n"
+    )
+    texts = {"a.cuh": HEADER, "b.cuh": user, "c.cuh": "int row(int x) { return x; }\n"}
+    texts[HOST_HEADER] = HOST
+    before = twins_of(texts)["cg_user"].digest
+    assert twins_of({**texts, "c.cuh": ""})["cg_user"].digest == before
+    changed = HEADER.replace("(x + 1)", "(x + 2)")
+    assert twins_of({**texts, "a.cuh": changed})["cg_user"].digest != before
+
+
 def test_the_headers_have_the_twins_that_they_are_known_to_have() -> None:
     found = find_twins(ROOT)
     assert found["cg_half_bits_to_float"].header == "cugraphmodel/kernels/device.cuh"
@@ -104,6 +122,70 @@ def test_the_headers_have_the_twins_that_they_are_known_to_have() -> None:
     assert known <= set(found)
     assert not {"cg_warp_sum", "cg_abs", "cg_load4", "Lanes", "cg_cast"} & set(found)
     assert len({twin.digest for twin in found.values()}) == len(found)
+
+
+def test_what_no_gpu_confirmed_is_listed() -> None:
+    twins = {name: Twin("a.cuh", "now") for name in ("same", "changed", "missing")}
+    recorded = {"twins": {"same": "now", "changed": "then"}, "sources": {"a.cuh": "1"}}
+    before = {"sources": {"a.cuh": "1"}}
+    assert list(unconfirmed(twins, {"cuda12": recorded})) == [
+        "twin changed since a GPU confirmed it: changed",
+        "twin never confirmed on a GPU: missing",
+    ]
+    assert list(unconfirmed(twins, {"cuda12": recorded, "cuda13": before})) == [
+        "twin changed since a GPU confirmed it: changed",
+        "twins not recorded whether a GPU confirmed them: missing",
+    ]
+    twins["new"] = Twin("b.cuh", "now")
+    assert list(unconfirmed(twins, {"cuda13": before})) == [
+        "twin never confirmed on a GPU: new",
+        "twins not recorded whether a GPU confirmed them: changed, missing, same",
+    ]
+    both = {"cuda12": recorded, "cuda13": {"twins": dict.fromkeys(twins, "now"), "sources": {}}}
+    assert list(unconfirmed(twins, both)) == []
+
+
+MARKED = """
+import pytest
+import tests.conftest
+tests.conftest.cuda_available = lambda: True
+
+@pytest.mark.twins("cg_passes", "cg_fails_once")
+@pytest.mark.gpu
+def test_passes(): pass
+
+@pytest.mark.twins("cg_fails_once")
+@pytest.mark.gpu
+@pytest.mark.parametrize("x", [0, 1])
+def test_fails_once(x): assert x
+
+@pytest.fixture
+def broken(): raise OSError
+
+@pytest.mark.twins("cg_set_up_fails")
+@pytest.mark.gpu
+def test_set_up(broken): pass
+
+@pytest.mark.twins("cg_skipped")
+@pytest.mark.gpu
+def test_skips(): pytest.skip("no")
+
+@pytest.mark.twins("cg_on_the_cpu")
+def test_without_gpu(): pass
+
+@pytest.mark.twins("cg_of_the_fixture")
+def test_device(device): assert device in ("cpu", "cuda")
+"""
+
+
+def test_only_what_passed_on_a_gpu_is_confirmed(tmp_path: Path) -> None:
+    file, out = tmp_path / "test_marked.py", tmp_path / "twins.json"
+    file.write_text(MARKED, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-c", "/dev/null"]
+    command += [f"--rootdir={tmp_path}", f"--twins-file={out}", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert json.loads(out.read_text()) == ["cg_of_the_fixture", "cg_passes"]
 
 
 def gpu_marks(module: ModuleType) -> Iterator[pytest.Mark]:
@@ -156,31 +238,15 @@ def test_lanes_compute_as_scalars_do(c_type: str, dtype: str, device: str) -> No
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(
-    ("file", "macros"),
-    [
-        ("lanes.cu", ()),
-        *(("async_copy.cu", (("BYTES", number),)) for number in ("4", "8", "16")),
-        *(
-            ("tensor_core.cu", (("MULTIPLY", f"cg_mma_{name}"), ("RESULT", c_type)))
-            for name, c_type in (
-                ("m16n8k8_tf32", "float"),
-                ("m16n8k16_f16", "float"),
-                ("m16n8k16_bf16", "float"),
-                ("m16n8k32_s8", "int"),
-                ("m16n8k32_u8", "int"),
-            )
-        ),
-        *(
-            ("tensor_core.cu", (("LOAD", "cg_ldmatrix_transposed"), ("NUM_MATRICES", number)))
-            for number in ("1", "2", "4")
-        ),
-    ],
-    ids=str,
-)
-def test_wrappers_compile_for_every_gpu(
-    file: str, macros: tuple[tuple[str, str], ...], architecture: str
-) -> None:
+def test_wrappers_compile_for_every_gpu(architecture: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
-    source = load_source(str(Path(__file__).with_name(file)))
-    assert compile_cubin(source, nvrtc_options(architecture, macros)).startswith(b"\x7fELF")
+    source = load_source(str(Path(__file__).with_name("wrappers.cu")))
+    [usage] = usage_of(source, nvrtc_options(architecture, ())).kernels.values()
+    assert (usage.spill_bytes, usage.local_bytes) == (0, 0)
+
+
+def test_the_source_that_is_compiled_for_every_gpu_names_every_wrapper() -> None:
+    text = Path(__file__).with_name("wrappers.cu").read_text(encoding="utf-8")
+    twins = find_twins(ROOT).items()
+    named = {name for name, twin in twins if Path(twin.header).stem in HEADERS_OF_WRAPPERS}
+    assert sorted(name for name in named if not re.search(rf"\b{name}\b", text)) == []

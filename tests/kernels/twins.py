@@ -12,12 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Twin", "find_twins", "twins_of"]
+__all__ = ["Twin", "find_twins", "twins_of", "unconfirmed"]
 
-HEADERS = tuple(
-    f"cugraphmodel/kernels/{name}.cuh" for name in ("device", "lanes", "async_copy", "tensor_core")
-)
+HEADERS = "cugraphmodel/**/*.cuh"
 HOST_HEADER = "cugraphmodel/executors/host/cuda_host.h"
 """Where the CPU's side may be as well."""
 
@@ -26,6 +25,7 @@ CONDITIONS = {"#if defined(__CUDACC__)": DEVICE, "#if !defined(__CUDACC__)": HOS
 
 _NAMESPACE = re.compile(r"namespace \w* ?\{")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _MACRO = re.compile(r"#define (\w+)")
 _TYPE = re.compile(r"(?:template <.*>\s*)?struct (?:\w+\([^;{]*\) )?(\w+)[^;()]*\{")
 _FUNCTION = re.compile(
@@ -65,32 +65,72 @@ _Definitions = Mapping[str, list[_Definition]]
 
 def find_twins(root: Path) -> dict[str, Twin]:
     """All wrappers of the repository at ``root``, by name."""
-    return twins_of({name: (root / name).read_text("utf-8") for name in (*HEADERS, HOST_HEADER)})
+    files = [*sorted(root.glob(HEADERS)), root / HOST_HEADER]
+    return twins_of({str(file.relative_to(root)): file.read_text("utf-8") for file in files})
 
 
 def twins_of(texts: Mapping[str, str]) -> dict[str, Twin]:
     """As :func:`find_twins`, of headers given as path -> text."""
     by_header = {header: _definitions(text) for header, text in texts.items()}
-    everything: dict[str, list[_Definition]] = defaultdict(list)
-    for definitions in by_header.values():
+    twins = {}
+    for header, definitions in by_header.items():
+        if header == HOST_HEADER:
+            continue
+        seen: dict[str, list[_Definition]] = defaultdict(list)
+        for other in _included(header, texts):
+            for name, found in by_header[other].items():
+                seen[name] += found
         for name, found in definitions.items():
-            everything[name] += found
-    return {
-        name: Twin(header, _digest(name, everything))
-        for header, definitions in by_header.items()
-        for name, found in definitions.items()
-        if header != HOST_HEADER and any(one.is_function and one.differs for one in found)
-    }
+            if any(one.is_function and one.differs for one in found):
+                twins[name] = Twin(header, _digest(name, seen))
+    return twins
 
 
-def _digest(name: str, everything: _Definitions) -> str:
+def _included(header: str, texts: Mapping[str, str]) -> set[str]:
+    """A header and what it includes, which is to say the host header as well."""
+    found, new = {header, HOST_HEADER}, [header]
+    while new:
+        names = _INCLUDE.findall(texts[new.pop()])
+        fresh = {path for path in texts if Path(path).name in names} - found
+        found |= fresh
+        new += fresh
+    return found
+
+
+def unconfirmed(
+    twins: Mapping[str, Twin], reports: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Lines that name the twins whose sides, as they are now, no recorded GPU run has compared.
+
+    Args:
+        twins: from :func:`find_twins`.
+        reports: entries of ``tests/gpu_report.json``. What those without ``"twins"`` compared,
+            which are from before this was recorded, nobody knows.
+    """
+    recorded = [entry["twins"] for entry in reports.values() if "twins" in entry]
+    others = [entry["sources"] for entry in reports.values() if "twins" not in entry]
+    unknown = []
+    for name, twin in sorted(twins.items()):
+        if any(confirmed.get(name) == twin.digest for confirmed in recorded):
+            continue
+        if any(name in confirmed for confirmed in recorded):
+            yield f"twin changed since a GPU confirmed it: {name}"
+        elif any(twin.header in sources for sources in others):
+            unknown.append(name)
+        else:
+            yield f"twin never confirmed on a GPU: {name}"
+    if unknown:
+        yield f"twins not recorded whether a GPU confirmed them: {', '.join(unknown)}"
+
+
+def _digest(name: str, seen: _Definitions) -> str:
     used, new = {name}, [name]
     while new:
-        for definition in everything[new.pop()]:
-            found = {word for word in _WORD.findall(definition.text) if word in everything} - used
+        for definition in seen[new.pop()]:
+            found = {word for word in _WORD.findall(definition.text) if word in seen} - used
             used |= found
             new += found
-    texts = [definition.text for word in sorted(used) for definition in everything[word]]
+    texts = [definition.text for word in sorted(used) for definition in seen[word]]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
