@@ -80,7 +80,7 @@ CONTROL_INPUTS: Mapping[str, tuple[int, ...]] = {
 REASONS: tuple[tuple[str, str], ...] = (
     (r"string\[|\(TfIdf|\(Regex|\(String", "Strings are no numbers, and no kernel works on them"),
     (
-        r"sequence\[|optional\[|inhomogeneous|\((Sequence|Optional|SplitToSequence)",
+        r"sequence\[|optional\[|inhomogeneous|is a sequence|\((Sequence|Optional|SplitToSequence)",
         "Inputs, outputs and values are tensors, not sequences or optionals",
     ),
     (r"\(ImageDecoder", "Files of images are decoded before a model runs"),
@@ -98,13 +98,18 @@ REASONS: tuple[tuple[str, str], ...] = (
         "and ONNX Runtime take the output's size",
     ),
     (
-        r"test_attention_4d_causal_fp16_expanded: ",
-        "The data are of a float16 softmax that is rounded after every step; ours is rounded once",
+        r"test_attention_\w+_(bf16|fp16)(_expanded)?: AssertionError",
+        "The data were rounded to 16 bits after every step of NumPy, and are further from what "
+        "float64 gives than our output is",
     ),
-    (r"Training mode is not supported|mask output of Dropout", "Training is not supported"),
+    (r"its trip count .* is computed", "The number of iterations is computed by the model"),
     (r"no kernel ran", "The output is known at capture or has the input's bytes: no kernel runs"),
     (r"\((?P<op>[\w.]+), opset \d+\): there is no kernel for this operator", "No kernel for {op}"),
     (r"control flow is not supported", "Control flow is not supported"),
+    (
+        r"\((?P<op>\w+), .*(Quantising to|Input '\w+' is) (?P<dtype>\w+)( has no k|; the k)",
+        "{op} has no kernel for {dtype}",
+    ),
     (r"input \S+: (?P<dtype>\w+)\[.* is not supported", "No tensors of {dtype}"),
     (r"Casting to ONNX type (?P<code>\d+) has no kernel", "No tensors of ONNX type {code}"),
 )

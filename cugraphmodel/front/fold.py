@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.errors import ModelLoadError
 from cugraphmodel.front.proto import to_proto
 from cugraphmodel.ir import Constant, Node, Parameters, TensorType, constant_of
 
-__all__ = ["FOLDABLE", "digest", "fold_node", "literal", "parameter"]
+__all__ = ["FOLDABLE", "digest", "fold_node", "folds_exactly", "literal", "parameter"]
 
 Array = npt.NDArray[Any]
 
@@ -29,10 +30,33 @@ FOLDABLE = frozenset(
     Abs Add And Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Equal Exp Expand
     EyeLike Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity Less
     LessOrEqual Log MatMul Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Shape Sign Sin Size Slice
-    Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor
+    ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Shape Sign Sin Size
+    Slice Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor
     """.split()  # noqa: SIM905 - one name a line would fill a screen
 )
+
+ROUNDS_EACH_STEP = frozenset(("CumSum", "MatMul", "ReduceMean", "ReduceProd", "ReduceSum", "Sum"))
+"""Their reference implementation rounds every partial result to the type of the elements."""
+
+
+def folds_exactly(
+    node: Node, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> bool:
+    """Whether the reference rounds as the kernels do, which is a question for narrow floats alone.
+
+    Args:
+        node: its operator is in :data:`FOLDABLE`.
+        inputs: types, None where an optional input is left out.
+        outputs: types.
+    """
+    if all(kind_of(type_.dtype) != "f" or type_.dtype.itemsize > 2 for type_ in outputs):
+        return True
+    if node.op_type in ("Cast", "CastLike"):
+        # The reference goes by way of float32, and rounds small numbers to scales wrongly.
+        source, target = inputs[0], outputs[0].dtype
+        is_narrow = source is not None and (source.dtype.itemsize < 4 or source.dtype == np.float32)
+        return target == np.float16 or (is_narrow and target.name != "float8_e8m0fnu")
+    return node.op_type not in ROUNDS_EACH_STEP
 
 
 def digest(*parts: object) -> str:
