@@ -12,7 +12,16 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BFLOAT16", "DTYPES", "DType", "c_type", "from_onnx", "kind_of", "plain_bools"]
+__all__ = [
+    "BFLOAT16",
+    "DTYPES",
+    "DType",
+    "c_type",
+    "from_onnx",
+    "kind_of",
+    "plain_bools",
+    "written_dtype",
+]
 
 
 BFLOAT16_CODE = 16
@@ -96,6 +105,13 @@ def kind_of(dtype: np.dtype) -> str:
     """``f``, ``i``, ``u`` or ``b``; NumPy's own ``kind`` calls all types of ``ml_dtypes`` ``V``."""
     entry = _BY_NUMPY.get(dtype)
     return dtype.kind if entry is None else entry.kind
+
+
+def written_dtype(dtype: np.dtype) -> str:
+    """How a program names a dtype: ``np.float32``, ``ml_dtypes.bfloat16``."""
+    if dtype.kind == "V":
+        return f"ml_dtypes.{dtype.name}"
+    return f"np.{dtype.name}" if dtype != np.bool_ else "np.bool_"
 
 
 def plain_bools(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import DTYPES
 from cugraphmodel.errors import ModelLoadError, NodeProblem
 from cugraphmodel.front import control_flow, sequences
-from cugraphmodel.front.fold import FOLDABLE, fold_node, literal
+from cugraphmodel.front.fold import FOLDABLE, fold_node, folds_exactly, literal
 from cugraphmodel.front.functions import function_body, is_function
 from cugraphmodel.front.source import SourceModel, Subgraph, names_read
 from cugraphmodel.ir import Constant, Node, Parameters, TensorType, Value
@@ -260,6 +260,9 @@ class Tracer:
             if spec is None and not folds:
                 raise Unsupported(_no_kernel(node))
             bound, types = self._infer(node, spec) if spec else (node, None)
+            if folds and types is not None:
+                given = [self.values[name] if name else None for name in node.inputs]
+                folds = folds_exactly(node, given, types)
             if types is not None and not (folds and self._is_worth_keeping(node, types)):
                 self.nodes.append(self._typed(bound, types))
             else:
