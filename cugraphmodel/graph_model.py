@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import plain_bools
+from cugraphmodel.dtypes import plain_bools, written_dtype
 from cugraphmodel.errors import (
     ArgumentError,
     DtypeError,
@@ -289,9 +289,9 @@ def check_dtype(array: object, what: str, dtype: np.dtype) -> None:
         what: what it is for, as messages call it: ``"input 'x'"``.
         dtype: what it must be.
     """
-    numpy_name = "bool_" if dtype == np.bool_ else dtype.name
+    written = written_dtype(dtype)
     if not isinstance(array, (np.ndarray, np.generic)):
-        hint = f"convert it with np.asarray(x, np.{numpy_name})."
+        hint = f"convert it with np.asarray(x, {written})."
         if hasattr(array, "__cuda_array_interface__"):
             hint = "it lies on a GPU: copy it with cupy.asnumpy(x) or x.cpu().numpy()."
         raise DtypeError(
@@ -300,9 +300,15 @@ def check_dtype(array: object, what: str, dtype: np.dtype) -> None:
     if isinstance(array, np.ma.MaskedArray):
         raise DtypeError(f"{what} is a masked array; fill it with x.filled(value).")
     if array.dtype != dtype:
+        same_bytes = array.dtype.type is np.void and array.dtype.itemsize == dtype.itemsize
+        how = (
+            f"take its bytes for it with x.view({written})"
+            if same_bytes
+            else (f"convert it with x.astype({written})")
+        )
         raise DtypeError(
             f"{what} has dtype {array.dtype.name} ({array.dtype.str!r}), expected "
-            f"{dtype.name} ({dtype.str!r}); convert it with x.astype(np.{numpy_name})."
+            f"{dtype.name} ({dtype.str!r}); {how}."
         )
 
 
