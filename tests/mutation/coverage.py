@@ -6,6 +6,7 @@ block counts as its first line, so a line that did run may lie a little below on
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import json
 import sys
@@ -40,27 +41,25 @@ class _Tracer:
         return [int(place) for place in self._places[:count]]
 
 
-def _libraries() -> list[tuple[int, int, Path]]:
-    """First and last address, and path, of each mapped kernel library."""
-    spans: dict[Path, list[int]] = {}
+def _libraries() -> list[tuple[int, Path]]:
+    """First address and path of each mapped library, by address."""
+    starts: dict[Path, int] = {}
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) == 6 and fields[5].endswith(".so"):
-            begin, end = (int(number, 16) for number in fields[0].split("-"))
-            span = spans.setdefault(Path(fields[5]), [begin, end])
-            span[1] = end
-    return [(begin, end, path) for path, (begin, end) in spans.items()]
+            starts.setdefault(Path(fields[5]), int(fields[0].split("-")[0], 16))
+    return sorted((start, path) for path, start in starts.items())
 
 
 def _lines(places: list[int]) -> dict[str, list[int]]:
     found: dict[str, set[int]] = {}
     libraries = _libraries()
     for place in places:
-        for begin, end, path in libraries:
-            if begin <= place < end:
-                line = locate(path, place - begin)
-                if line is not None:
-                    found.setdefault(line[0], set()).add(line[1])
+        position = bisect.bisect_right(libraries, place, key=lambda library: library[0])
+        start, path = libraries[position - 1]
+        line = locate(path, place - start)
+        if line is not None:
+            found.setdefault(line[0], set()).add(line[1])
     return {_in_package(file): sorted(lines) for file, lines in found.items()}
 
 

@@ -7,22 +7,25 @@ cases notice. Needs g++ or clang++ and no GPU.
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cugraphmodel.kernels.source import load_source
+from cugraphmodel.kernels.source import DEVICE_HEADER, load_source
 from cugraphmodel.plan import build_plan
 from tests.mutation.known import KNOWN
+from tests.mutation.memory import Memory
 from tests.mutation.mutants import Mutant, all_mutants
 from tests.mutation.report import FILE as REPORT
 from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
-from tests.mutation.scratch import Case, Scratch
+from tests.mutation.scratch import Case, Run, Scratch
 from tests.mutation.trials import Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
@@ -32,27 +35,63 @@ __all__ = ["main"]
 MIN_SHARE = 0.95
 
 
-def files_of_cases() -> dict[str, set[str]]:
-    """Case -> kernel files that its launches are compiled from."""
-    by_source: dict[str, set[str]] = {}
-    found: dict[str, set[str]] = {}
-    for case in CASES:
-        sources = {step.launch.source for step in build_plan(harness.graph_of(case)).steps}
-        for source in sources - by_source.keys():
-            lines = load_source(source).text.splitlines()
-            names = {line.split('"')[1] for line in lines if line.startswith("#line ")}
-            by_source[source] = names | {"kernels/device.cuh"}
-        found[str(case)] = set().union(*(by_source[source] for source in sources))
-    return found
+Instance = tuple[str, tuple[tuple[str, str], ...]]
+"""A source and its macros."""
 
 
-def covered(files: Set[str], scratches: Sequence[Scratch]) -> list[Case]:
-    """What each case that uses one of the files runs; the scratch copies share the work."""
-    names = [name for name, used in files_of_cases().items() if used & files]
+def instances_of_cases() -> dict[str, list[Instance]]:
+    """Case -> what its launches are compiled from."""
+    return {
+        str(case): [
+            (step.launch.source, step.launch.macros)
+            for step in build_plan(harness.graph_of(case)).steps
+        ]
+        for case in CASES
+    }
+
+
+@functools.cache
+def files_of(source: str) -> frozenset[str]:
+    """A kernel source and what it includes."""
+    lines = load_source(source).text.splitlines()
+    names = {line.split('"')[1] for line in lines if line.startswith("#line ")}
+    return frozenset({*names, f"kernels/{DEVICE_HEADER}"})
+
+
+def representative(instances: Iterable[Instance]) -> set[Instance]:
+    """So many of them that each value of each macro of a source is there."""
+    seen: set[tuple[str, ...]] = set()
+    taken = set()
+    for source, macros in instances:
+        values: set[tuple[str, ...]] = {(source,), *((source, *macro) for macro in macros)}
+        if not values <= seen:
+            taken.add((source, macros))
+            seen |= values
+    return taken
+
+
+def cases_using(files: Set[str], scratches: Sequence[Scratch]) -> list[Case]:
+    """The cases that are compiled from one of the files.
+
+    Those of representative instances are run, to see which lines they run; the scratch copies share
+    the work.
+    """
+    used = {
+        name: instances
+        for name, instances in instances_of_cases().items()
+        if any(files_of(source) & files for source, _ in instances)
+    }
+    taken = representative(itertools.chain.from_iterable(used.values()))
+    names = [name for name, instances in used.items() if taken.issuperset(instances)]
     parts = [names[part :: len(scratches)] for part in range(len(scratches))]
+    runs: dict[str, Run] = {}
     with ThreadPoolExecutor(len(scratches)) as pool:
-        cases = pool.map(lambda scratch, part: scratch.coverage(part), scratches, parts)
-        return [case for part in cases for case in part]
+        for found in pool.map(lambda scratch, part: scratch.runs(part), scratches, parts):
+            runs |= found
+    return [
+        Case(name, frozenset().union(*(files_of(one) for one, _ in instances)), runs.get(name))
+        for name, instances in used.items()
+    ]
 
 
 def sampled(mutants: Sequence[Mutant], count: int | None, seed: int) -> list[Mutant]:
@@ -94,7 +133,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws the sample (0)")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (1)")
     parser.add_argument(
-        "--work", type=Path, metavar="FOLDER", help="keep compiled kernels there for the next run"
+        "--work", type=Path, metavar="FOLDER", help="keep there what the next run can use"
     )
     parser.add_argument(
         "--write", action="store_true", help=f"write {REPORT.name} and CI's {SAMPLE.name}"
@@ -106,8 +145,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-") as temporary:
         work = options.work or Path(temporary)
         scratches = [Scratch(work / str(number)) for number in range(options.jobs)]
-        cases = covered({mutant.file for mutant in mutants}, scratches)
-        results = run_all(mutants, scratches, Selection(cases), _told(len(mutants)))
+        cases = cases_using({mutant.file for mutant in mutants}, scratches)
+        memory = Memory(work / "noticed.jsonl", {case.name for case in cases})
+        results = run_all(mutants, scratches, Selection(cases), memory, _told(len(mutants)))
     problems = problems_of(results, complete=options.source == "*" and options.sample is None)
     number = counts(results)
     print(

@@ -36,7 +36,7 @@ class Sampled:
 
 def chosen(results: Iterable[Result], cases: Sequence[Case]) -> list[Result]:
     """A few killed mutants of each family, as good as drawn by chance; of many files."""
-    fast = {case.name for case in cases if case.seconds < MAX_SECONDS}
+    fast = {case.name for case in cases if case.run and case.run.seconds < MAX_SECONDS}
     by_family: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
         has_place = result.by != "check" or result.answer["at"]
@@ -78,5 +78,5 @@ def read_sample() -> list[Sampled]:
     for row in rows:
         mutant = mutants.get((row["file"], row["code"], row["change"], row["ordinal"]))
         if mutant is not None:
-            found.append(Sampled(mutant, Case(row["case"], MAX_SECONDS, {}), row["by"]))
+            found.append(Sampled(mutant, Case(row["case"], frozenset()), row["by"]))
     return found

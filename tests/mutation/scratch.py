@@ -17,7 +17,7 @@ from typing import Any, Self
 from cugraphmodel.executors.host.compiler import find_compiler
 from tests.mutation.mutants import PACKAGE, Mutant, text_of
 
-__all__ = ["Answer", "Case", "Scratch", "Worker"]
+__all__ = ["Answer", "Case", "Run", "Scratch", "Worker"]
 
 Answer = dict[str, Any]
 ROOT = PACKAGE.parent
@@ -27,12 +27,25 @@ CPU_S, CPU_FACTOR = 2.0, 50
 
 
 @dataclass(frozen=True)
-class Case:
-    """An operator case: its name, the seconds of a replay, and which lines it runs by file."""
+class Run:
+    """A replay of an operator case in the check mode: seconds, and the lines that ran by file."""
 
-    name: str
     seconds: float
     lines: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator case: its name, the kernel files it is compiled from, and a run if known."""
+
+    name: str
+    files: frozenset[str]
+    run: Run | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Of a replay in the check mode; a guess if that is not known."""
+        return self.run.seconds if self.run else 0.1
 
     @property
     def cpu_s(self) -> float:
@@ -96,7 +109,7 @@ class Scratch:
         finally:
             path.write_text(text, encoding="utf-8")
 
-    def coverage(self, names: Sequence[str]) -> list[Case]:
+    def runs(self, names: Sequence[str]) -> dict[str, Run]:
         """Run each case in the check mode, and record what it runs.
 
         Raises:
@@ -113,7 +126,7 @@ class Scratch:
         if ran.returncode != 0:
             raise RuntimeError(f"coverage of the cases failed:\n{ran.stderr}")
         rows = map(json.loads, ran.stdout.splitlines())
-        return [Case(row["case"], row["seconds"], row["lines"]) for row in rows]
+        return {row["case"]: Run(row["seconds"], row["lines"]) for row in rows}
 
 
 class Worker:

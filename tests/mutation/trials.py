@@ -12,14 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.mutation.known import KNOWN, Known
+from tests.mutation.memory import Memory
 from tests.mutation.mutants import Mutant
 from tests.mutation.scratch import Answer, Case, Scratch, Worker
 
 __all__ = ["MAX_CASES", "Result", "Selection", "draw", "run_all"]
 
-MAX_CASES = 60
+MAX_CASES = 32
 """Cases that a mutant is tried on before it counts as a survivor."""
 MAX_CASES_OF_KNOWN = 8
+MAX_DETOUR = 2
+"""Lines that a case may stop farther above a mutant than the nearest case does."""
 NUM_FIRST = 8
 """Cases chosen for speed, and for what they noticed before; the rest are drawn."""
 
@@ -75,13 +78,20 @@ class Selection:
     kills: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def for_mutant(self, mutant: Mutant, limit: int) -> list[Case]:
-        """Cases that run the mutant's line, then those that come near it."""
+        """Cases that run the mutant's line, or come nearest to it; then those not known to."""
         near = defaultdict[int, list[Case]](list)
+        unknown = []
         for case in self.cases:
-            before = [line for line in case.lines.get(mutant.file, ()) if line <= mutant.line]
-            if mutant.file in case.lines:
-                near[mutant.line - max(before, default=-(10**6))].append(case)
-        ordered = [self._ordered(mutant, cases) for _, cases in sorted(near.items())]
+            if mutant.file not in case.files:
+                continue
+            if case.run is None:
+                unknown.append(case)
+            else:
+                lines = case.run.lines.get(mutant.file, ())
+                last = max((line for line in lines if line <= mutant.line), default=0)
+                near[mutant.line - last].append(case)
+        groups = [near[distance] for distance in sorted(near) if distance <= min(near) + MAX_DETOUR]
+        ordered = [self._ordered(mutant, cases) for cases in (*groups, unknown)]
         return list(itertools.chain.from_iterable(ordered))[:limit]
 
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
@@ -91,19 +101,32 @@ class Selection:
         return ordered[:NUM_FIRST] + rest
 
 
+def remembered(mutant: Mutant, memory: Memory) -> Result | None:
+    """What an earlier run found of a mutant."""
+    answer = memory.recall(mutant)
+    if answer is None:
+        return None
+    return Result(mutant, answer["by"], answer["case"], 1, answer, _known(mutant))
+
+
+def _known(mutant: Mutant) -> Known | None:
+    return next((one for one in KNOWN if one.matches(mutant)), None)
+
+
 def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
     """Try a mutant on case after case until one notices it."""
-    known = next((one for one in KNOWN if one.matches(mutant)), None)
+    known = _known(mutant)
     limit = MAX_CASES_OF_KNOWN if known else MAX_CASES
     cases = selection.for_mutant(mutant, limit)
     if not cases:
         return Result(mutant, "nobody", "", 0, {"by": "nobody"}, known)
-    answers = worker.attempts(mutant.file, mutant.text, cases[:NUM_FIRST])
+    first, rest = cases[:NUM_FIRST], cases[NUM_FIRST:]
+    answers = worker.attempts(mutant.file, mutant.text, first)
     if answers[-1]["by"] == "nobody":
-        if worker.has_same_code(mutant, cases[:MAX_CASES]):
+        if worker.has_same_code(mutant, first) and worker.has_same_code(mutant, rest):
             return Result(mutant, "same code", "", len(cases), answers[-1], known)
-        if len(cases) > NUM_FIRST:
-            answers += worker.attempts(mutant.file, mutant.text, cases[NUM_FIRST:])
+        if rest:
+            answers += worker.attempts(mutant.file, mutant.text, rest)
     by, case = answers[-1]["by"], cases[len(answers) - 1]
     if by not in ("nobody", "compiler"):
         selection.kills[mutant.file][case.name] += 1
@@ -114,6 +137,7 @@ def run_all(
     mutants: Sequence[Mutant],
     scratches: Sequence[Scratch],
     selection: Selection,
+    memory: Memory,
     report: Callable[[int, Result], None],
 ) -> list[Result]:
     """Every mutant's result, in order; one worker a scratch copy."""
@@ -130,9 +154,13 @@ def run_all(
                     number = waiting.get_nowait()
                 except queue.Empty:
                     return
-                result = tried(mutants[number], worker, selection)
+                mutant = mutants[number]
+                earlier = remembered(mutant, memory)
+                result = earlier or tried(mutant, worker, selection)
                 with lock:
                     results[number] = result
+                    if earlier is None and result.by not in ("nobody", "same code"):
+                        memory.keep(mutant, result.case, result.answer)
                     report(len(results), result)
 
     with ThreadPoolExecutor(len(scratches)) as pool:
