@@ -46,6 +46,7 @@ class CudaGraphModel:
         input_names, output_names: in the file's order, and in the order asked for.
         input_shapes, output_shapes: concrete shapes, likewise.
         input_dtypes, output_dtypes: NumPy dtypes, likewise.
+        state_names: the inputs that the graph feeds itself; see :meth:`reset_state`.
         output_labels: for each output the class labels of its columns if it comes from a ZipMap,
             whose scores are given as one array (N, C); else None.
     """
@@ -58,6 +59,7 @@ class CudaGraphModel:
         plan: Plan,
         executable: Executable,
         labels: Mapping[str, tuple[str | int, ...]],
+        initial_state: Mapping[str, Array],
     ) -> None:
         self.name = name
         self.device = device
@@ -69,10 +71,13 @@ class CudaGraphModel:
         self.output_shapes = tuple(value.shape for value in plan.outputs)
         self.input_dtypes = tuple(value.dtype for value in plan.inputs)
         self.output_dtypes = tuple(value.dtype for value in plan.outputs)
+        self.state_names = tuple(plan.state)
         self.output_labels = tuple(labels.get(value.name) for value in plan.outputs)
         self._executable: Executable | None = executable
+        self._initial_state = dict(initial_state)
         self._lock = threading.RLock()
         renew_lock_in_child(self)
+        self.reset_state()
 
     def run(self, inputs: Inputs) -> list[Array]:
         """Run on the caller's arrays.
@@ -137,6 +142,17 @@ class CudaGraphModel:
             views = self._open().outputs
         return views[self._position(index, len(views), "output")]
 
+    def reset_state(self) -> None:
+        """Set the state back to what the graph was captured with; the next run begins from it.
+
+        A graph without state is left as it is.
+
+        Raises:
+            GraphClosedError: after :meth:`close`.
+        """
+        with self._lock:
+            self._open().set_state(self._initial_state)
+
     @property
     def num_kernels(self) -> int:
         """Kernel launches in the graph."""
@@ -181,8 +197,9 @@ class CudaGraphModel:
         state = "closed" if self.closed else f"{self.num_kernels} kernels"
         inputs = ", ".join(map(str, self.plan.inputs))
         outputs = ", ".join(map(str, self.plan.outputs))
+        kept = f", keeps {', '.join(self.state_names)}" if self.state_names else ""
         return (
-            f"<CudaGraphModel {self.name} on {self.device}, {self.precision}, {state}: "
+            f"<CudaGraphModel {self.name} on {self.device}, {self.precision}, {state}{kept}: "
             f"({inputs}) -> ({outputs})>"
         )
 

@@ -116,7 +116,7 @@ class Node:
             geometry (``OpSpec.host_inputs``), known at capture time.
         name: the node's name in the file, possibly empty.
         index: position in the file's ``graph.node``; for a node made by a pass or an inlined
-            function, that of the node it stands for.
+            function, that of the node it stands for; -1 if it stands for none.
     """
 
     op_type: str
@@ -134,7 +134,7 @@ class Node:
         """What messages call this node."""
         name = f" {self.name!r}" if self.name else ""
         op = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
-        return f"node {self.index}{name} ({op})"
+        return f"node {self.index}{name} ({op})" if self.index >= 0 else f"{op}{name}"
 
     def problem(self, reason: str) -> NodeProblem:
         """Why this node cannot run, for an error that lists all such nodes."""
@@ -152,6 +152,8 @@ class Graph:
         outputs: names of the values to give back, in the order asked for; one may stand twice,
             and may be an input or a constant.
         constants: value name -> constant, for every value that no node computes at run time.
+        state: name of a value that neither a node computes nor the caller passes -> name of the
+            value that takes its place after each run.
     """
 
     nodes: tuple[Node, ...]
@@ -159,6 +161,12 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: Mapping[str, Constant]
+    state: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Names of the values that are needed after the last node."""
+        return (*self.outputs, *self.state.values())
 
     def replace(self, **changes: Any) -> Graph:
         """A copy with some fields changed."""
@@ -179,6 +187,7 @@ class Graph:
             inputs = ", ".join(name or "-" for name in node.inputs)
             lines.append(f"{node.index:5d}  {outputs} = {node.op_type}({inputs})")
         lines.append(f"outputs {', '.join(self.outputs)}")
+        lines += [f"state   {name} <- {source}" for name, source in self.state.items()]
         return "\n".join(lines)
 
 

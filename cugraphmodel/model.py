@@ -15,16 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.dtypes import plain_bools
-from cugraphmodel.errors import ArgumentError, ParameterError
+from cugraphmodel.errors import ArgumentError, ParameterError, ShapeError
 from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device, Executable, Progress
 from cugraphmodel.forks import renew_lock_in_child
 from cugraphmodel.front.bind import bind_constants, bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import ModelSource, read_model
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
+from cugraphmodel.front.state import bind_state, outputs_beside
 from cugraphmodel.front.trace import Traced, class_labels, trace
 from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordered_inputs
-from cugraphmodel.ir import Constant, Parameters
+from cugraphmodel.ir import Constant, Graph, Parameters
 from cugraphmodel.passes import run_passes
 from cugraphmodel.plan import Plan, build_plan
 
@@ -113,6 +114,8 @@ class LoadedModel:
         dims: Mapping[str, int] | None = None,
         input_shapes: Mapping[str, Sequence[int]] | None = None,
         constant_inputs: Mapping[str, Array] | None = None,
+        state: Mapping[str, str] | None = None,
+        initial_state: Mapping[str, Array] | None = None,
         precision: Precision = "fp32",
         progress: Progress | None = None,
     ) -> CudaGraphModel:
@@ -126,6 +129,13 @@ class LoadedModel:
             input_shapes: whole shapes of inputs, for open dimensions without a name.
             constant_inputs: inputs whose value is fixed now; they are gone from ``run``, and what
                 hangs on them alone is computed here.
+            state: input -> output whose value it has in the next run. Both stay on the device:
+                such inputs are gone from ``run``, and such outputs too unless
+                ``output_node_indices`` names them. Instead of an output any value may stand here,
+                and instead of an input a parameter. A run that raises leaves the state as it was.
+            initial_state: the state before the first run and after
+                :meth:`CudaGraphModel.reset_state`, of exactly its dtype and shape; where left out,
+                zeros, or a parameter's value now.
             precision: ``"fp32"``, accurate to fp32; or ``"ieee"``, fp32 multiply-adds only.
             progress: called as ``progress(what, done, total)`` while kernels compile.
 
@@ -141,18 +151,22 @@ class LoadedModel:
         """
         if precision not in ("fp32", "ieee"):
             raise ArgumentError(f"precision={precision!r} is not 'fp32' or 'ieee'.")
-        outputs = resolve_outputs(self._source, output_node_indices)
         fixed = bind_constants(self.inputs, constant_inputs or {})
+        follower = bind_state(self._source, {} if state is None else state, fixed)
+        outputs = resolve_outputs(self._source, output_node_indices)
+        if output_node_indices is None:
+            outputs = outputs_beside(outputs, follower)
         free = [info for info in self.inputs if info.name not in fixed]
         shapes = bind_inputs(free, batch_size, dims or {}, input_shapes or {})
         with self._lock:
-            traced = trace(self._source, self._parameters, shapes, outputs, fixed)
+            traced = trace(self._source, self._parameters, shapes, outputs, fixed, follower)
+            start = _initial_state(traced.graph, initial_state or {}, self._parameters)
             plan = build_plan(run_passes(traced.graph))
             executable = self._prepare(plan, capture=True, progress=progress)
             self._num_captured += 1
             name = f"graph {self._num_captured} of {self.name}"
             labels = class_labels(traced.graph)
-            graph = CudaGraphModel(name, self.device, precision, plan, executable, labels)
+            graph = CudaGraphModel(name, self.device, precision, plan, executable, labels, start)
             self._records[graph] = self._record(name, plan, traced)
         return graph
 
@@ -308,3 +322,38 @@ class LoadedModel:
                 f"parameter {name!r} has shape {old.shape}, got {array.shape}.", name=name
             )
         return np.array(plain_bools(array), order="C")
+
+
+def _initial_state(graph: Graph, given: object, parameters: Parameters) -> dict[str, Array]:
+    """The state before the first run: what is given, a parameter's value, or zeros.
+
+    Args:
+        graph: with the state's dtypes and shapes.
+        given: state -> array, as ``capture_graph`` takes it; copied.
+        parameters: the model's.
+
+    Raises:
+        ArgumentError: a name that is no state.
+        DtypeError, ShapeError: an array that does not fit.
+        TypeError: not a dict.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"initial_state takes a dict, not {type(given).__name__}.")
+    unknown = [name for name in given if name not in graph.state]
+    if unknown:
+        raise ArgumentError(f"initial_state names {unknown}, but the state is {list(graph.state)}.")
+    found: dict[str, Array] = {}
+    for name in graph.state:
+        value = graph.values[name]
+        if name not in given:
+            known = name in parameters
+            found[name] = parameters[name] if known else np.zeros(value.shape, value.dtype)
+            continue
+        check_dtype(given[name], f"initial_state[{name!r}]", value.dtype)
+        array = np.array(plain_bools(given[name]), order="C")
+        if array.shape != value.shape:
+            raise ShapeError(
+                f"initial_state[{name!r}] has shape {array.shape}, expected {value.shape}."
+            )
+        found[name] = array
+    return found

@@ -5,8 +5,8 @@ A plan needs no device. Executors turn it into memory and launches without decid
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from cugraphmodel.arena import Lifetime, Slot, align, place
 from cugraphmodel.errors import NodeProblem, UnsupportedModelError
@@ -45,6 +45,8 @@ class Plan:
         constants: value name -> constant, for those that a step or an output reads.
         arena_bytes: size of the arena.
         uses_error_word: whether some step can report bad index data.
+        state: name of a state -> the value that holds it between runs. Whoever makes memory for
+            the plan writes it before the first run; the plan's own steps write it after that.
     """
 
     inputs: tuple[Value, ...]
@@ -54,6 +56,7 @@ class Plan:
     constants: Mapping[str, Constant]
     arena_bytes: int
     uses_error_word: bool
+    state: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def staging_bytes(self) -> int:
@@ -78,6 +81,7 @@ class Plan:
                 if isinstance(argument, Value):
                     lines.append(f"        {argument}  {self._place(argument)}")
         lines += [f"output {value}  {self._place(value)}" for value in self.outputs]
+        lines += [f"state  {value}  {self._place(value)}" for value in self.state.values()]
         return "\n".join(lines)
 
     def _place(self, value: Value) -> str:
@@ -96,8 +100,11 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
         UnsupportedModelError: nodes whose kernels cannot be launched for these shapes.
     """
     launches, base_of = _lower(graph)
+    state = _state_values(graph, base_of)
+    launches = _with_carries(graph, launches, state)
+    graph = graph.replace(values={**graph.values, **{v.name: v for v in state.values()}})
     scratch = _workspace_names(launches)
-    lifetimes = _lifetimes(graph, launches, base_of, scratch, reuse_memory)
+    lifetimes = _lifetimes(graph, launches, base_of, scratch, state, reuse_memory)
     slots, arena_bytes = place(lifetimes)
     steps = tuple(
         Step(
@@ -129,8 +136,58 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
         },
         constants=constants,
         arena_bytes=arena_bytes,
-        uses_error_word=any(a is ERROR_WORD for _, launch in launches for a in launch.args),
+        uses_error_word=_uses_error_word(launches),
+        state=state,
     )
+
+
+def _uses_error_word(launches: Iterable[tuple[Node, Launch]]) -> bool:
+    return any(argument is ERROR_WORD for _, launch in launches for argument in launch.args)
+
+
+def _state_values(graph: Graph, base_of: Mapping[str, str]) -> dict[str, Value]:
+    """State -> the value that holds it between runs: memory that is overwritten after a run.
+
+    That is the state itself, unless its bytes are read after the last node, because they are an
+    output or take the place of a state: then it is a copy, from which each run begins.
+    """
+    read_last = {base_of.get(name, name) for name in graph.kept}
+    taken = set(graph.values)
+    held: dict[str, Value] = {}
+    for name in graph.state:
+        own = name
+        while name in read_last and own in taken:
+            own += " (held)"
+        taken.add(own)
+        held[name] = replace(graph.values[name], name=own)
+    return held
+
+
+def _with_carries(
+    graph: Graph, launches: list[tuple[Node, Launch]], state: Mapping[str, Value]
+) -> list[tuple[Node, Launch]]:
+    """The launches, with those around them that begin and end a run with the graph's state."""
+    begin = [(held, graph.values[name]) for name, held in state.items() if held.name != name]
+    end = [(graph.values[source], state[name]) for name, source in graph.state.items()]
+    checked = int(_uses_error_word(launches))
+    return [*_carry(begin, 0), *launches, *_carry(end, checked)]
+
+
+def _carry(pairs: Sequence[tuple[Value, Value]], unless_error: int) -> list[tuple[Node, Launch]]:
+    if not pairs:
+        return []
+    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    node = Node(
+        "Carry",
+        tuple(value.name for value in sources),
+        tuple(value.name for value in targets),
+        domain="cugraphmodel",
+        attributes={"unless_error": unless_error},
+        name="state",
+    )
+    spec = find(node.domain, node.op_type, node.version)
+    assert spec is not None  # registered with the operators
+    return [(node, launch) for launch in spec.lower(node, sources, targets)]
 
 
 def _lower(graph: Graph) -> tuple[list[tuple[Node, Launch]], dict[str, str]]:
@@ -163,12 +220,13 @@ def _lifetimes(
     launches: list[tuple[Node, Launch]],
     base_of: Mapping[str, str],
     scratch: Mapping[Workspace, str],
+    state: Mapping[str, Value],
     reuse_memory: bool,
 ) -> dict[str, Lifetime]:
     """Lifetime of every value that needs memory of its own in the arena.
 
     The inputs are written before step 0 and the outputs are read after the last step, so both
-    count as one step more.
+    count as one step more. What holds state lives through all steps.
     """
     end = len(launches)
     spans: dict[str, tuple[int, int]] = dict.fromkeys(graph.inputs, (-1, -1))
@@ -187,6 +245,8 @@ def _lifetimes(
                 touch(scratch[argument], step)
     for name in graph.outputs:
         touch(base_of.get(name, name), end)
+    for held in state.values():
+        spans[held.name] = (-1, end)
     if not reuse_memory:
         spans = {name: (first, end) for name, (first, _) in spans.items()}
     return {

@@ -57,6 +57,13 @@ class Executable(Protocol):
         """Like :meth:`replay`; returns the milliseconds of the kernels alone."""
         ...
 
+    def set_state(self, arrays: Mapping[str, Array]) -> None:
+        """Overwrite the plan's state, by name; returns when the device has it.
+
+        The caller does so before the first replay; a plan without state needs no call.
+        """
+        ...
+
     def close(self) -> None:
         """Free all memory but that under views still alive."""
         ...

@@ -14,7 +14,7 @@ from cugraphmodel.dtypes import kind_of, plain_bools
 from cugraphmodel.errors import ArgumentError, DtypeError, PositionError, ShapeError
 from cugraphmodel.front.source import SourceModel, TensorInfo
 
-__all__ = ["bind_constants", "bind_inputs", "resolve_outputs"]
+__all__ = ["bind_constants", "bind_inputs", "resolve_name", "resolve_outputs"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -246,7 +246,7 @@ def resolve_outputs(source: SourceModel, wanted: Sequence[int | str] | None) -> 
 def _resolve(source: SourceModel, entry: int | str) -> str:
     nodes = source.file_nodes
     if isinstance(entry, str):
-        return _resolve_name(source, entry)
+        return resolve_name(source, entry)
     if isinstance(entry, bool) or not hasattr(entry, "__index__"):
         raise TypeError(f"output_node_indices holds {entry!r}; an entry is a node index or a name.")
     index = operator.index(entry)
@@ -268,7 +268,12 @@ def _first_output(outputs: tuple[str, ...], label: str) -> str:
     return outputs[0]
 
 
-def _resolve_name(source: SourceModel, name: str) -> str:
+def resolve_name(source: SourceModel, name: str) -> str:
+    """The value that a name means: that of a value, or of a node for its first output.
+
+    Raises:
+        ArgumentError: an unknown or ambiguous name, or an output that is left out.
+    """
     values = {output for node in source.file_nodes for output in node.outputs if output}
     if name in values or name in source.parameters or name in {i.name for i in source.inputs}:
         return name

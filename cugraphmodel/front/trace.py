@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cugraphmodel.errors import UnsupportedModelError
 from cugraphmodel.front.fold import literal, parameter
 from cugraphmodel.front.source import SourceModel
+from cugraphmodel.front.state import check_state
 from cugraphmodel.front.tracer import KERNEL_DTYPES, MAX_RANK, Scope, Tracer
 from cugraphmodel.ir import Graph, Parameters, Value
 from cugraphmodel.ops.views import zip_map_labels
@@ -39,8 +40,9 @@ def trace(
     input_shapes: Mapping[str, tuple[int, ...]],
     outputs: Sequence[str],
     constant_inputs: Mapping[str, Array],
+    state: Mapping[str, str] | None = None,
 ) -> Traced:
-    """Type every value that ``outputs`` need, and fold what is constant.
+    """Type every value that ``outputs`` and ``state`` need, and fold what is constant.
 
     Args:
         source: the model.
@@ -48,13 +50,19 @@ def trace(
         input_shapes: concrete shape of every input that is not in ``constant_inputs``.
         outputs: value names.
         constant_inputs: inputs with a fixed value.
+        state: input or parameter -> the value that takes its place after each run.
 
     Raises:
         UnsupportedModelError: lists every node that cannot run, and why.
+        ShapeError, DtypeError: a state and what takes its place differ.
     """
     tracer = Tracer(source, parameters)
+    state = state or {}
     for name, array in source.parameters.items():
-        tracer.define(name, parameter(name, array))
+        if name in state:
+            tracer.values[name] = Value(array.dtype, array.shape, name)
+        else:
+            tracer.define(name, parameter(name, array))
     for name, array in constant_inputs.items():
         tracer.define(name, literal(array))
     for info in source.inputs:
@@ -69,21 +77,26 @@ def trace(
             else:
                 tracer.values[info.name] = Value(info.dtype, shape, info.name)
     main = Scope()
-    tracer.run(source.nodes, outputs, main)
-    for name in dict.fromkeys(outputs):
+    kept = tuple(dict.fromkeys((*outputs, *state.values())))
+    tracer.run(source.nodes, kept, main)
+    for name in kept:
         tracer.name_output(name, main)
     if tracer.problems:
         raise UnsupportedModelError(source.name, tuple(dict.fromkeys(tracer.problems)))
-    for value in (tracer.values[name] for name in outputs):
+    for value in (tracer.values[name] for name in (*kept, *state)):
         if value.dtype not in KERNEL_DTYPES:
             raise UnsupportedModelError(source.name, (f"output {value}: unsupported dtype",))
     graph = Graph(
         nodes=tuple(tracer.nodes),
         values=tracer.values,
-        inputs=tuple(i.name for i in source.inputs if i.name not in constant_inputs),
+        inputs=tuple(
+            info.name for info in source.inputs if info.name not in {*constant_inputs, *state}
+        ),
         outputs=tuple(outputs),
         constants=tracer.constants,
+        state=dict(state),
     )
+    check_state(graph)
     return Traced(graph, frozenset(tracer.shape_parameters))
 
 

@@ -16,12 +16,12 @@ class Uses:
 
     def __init__(self, graph: Graph) -> None:
         self._readers = graph.consumers()
-        self._outputs = frozenset(graph.outputs)
+        self._kept = frozenset(graph.kept)
 
     def only_reader(self, name: str) -> Node | None:
-        """The one node that reads a value, or None if more do or the value is an output."""
+        """The one node that reads a value, or None if more do or it is needed after them."""
         readers = self._readers[name]
-        return readers[0] if len(readers) == 1 and name not in self._outputs else None
+        return readers[0] if len(readers) == 1 and name not in self._kept else None
 
 
 def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node], Node]]) -> Graph:

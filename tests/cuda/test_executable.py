@@ -367,6 +367,7 @@ def test_a_forked_process_is_told_so(
         for use in (
             executable.replay,
             executable.replay_timed,
+            lambda: executable.set_state({}),
             lambda: store.update({}),
             lambda: _prepare(device),
         ):
@@ -375,6 +376,66 @@ def test_a_forked_process_is_told_so(
         executable.close()
     assert not gpu.calls, "the forked process made no CUDA call"
     executable.replay()
+
+
+S = Value(FLOAT, (4,), "s")
+EMPTY = Value(FLOAT, (0,), "e")
+
+
+def _stateful_plan() -> Plan:
+    """Adds x to the state s, and gives back the sum."""
+    add = Launch("ops/add.cu", "add", (1, 1, 1), (4, 1, 1), (Y, X, S))
+    keep = Launch("ops/keep.cu", "keep", (1, 1, 1), (4, 1, 1), (Y, S))
+    return Plan(
+        inputs=(X,),
+        outputs=(Y,),
+        steps=(
+            Step(Node("Add", ("x", "s"), ("y",)), add, {}),
+            Step(Node("Carry", (), ()), keep, {}),
+        ),
+        slots={"x": Slot(0, 16), "y": Slot(256, 16), "s": Slot(512, 16), "e": Slot(768, 0)},
+        constants={},
+        arena_bytes=768,
+        uses_error_word=False,
+        state={"s": S, "e": EMPTY},
+    )
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_state_stays_from_one_replay_to_the_next(
+    gpu: StandIn, device: CudaDevice, capture: bool
+) -> None:
+    begun_with = []
+
+    def add(y: bytes, x: bytes, s: bytes) -> None:
+        begun_with.append(_floats(s).copy())
+        _floats(y)[:] = _floats(x) + _floats(s)
+
+    def keep(y: bytes, s: bytes) -> None:
+        _floats(s)[:] = _floats(y)
+
+    gpu.kernels |= {"add": add, "keep": keep}
+    executable = _prepare(device, _stateful_plan(), capture=capture)
+    np.testing.assert_array_equal(begun_with, [np.zeros(4)], "the warm-up reads no rubbish")
+    executable.inputs[0][:] = 1
+    for start in (np.arange(4, dtype=FLOAT), np.arange(8, dtype=FLOAT)[::-2]):
+        executable.set_state({"s": start, "e": np.zeros(0, FLOAT)})
+        executable.replay()
+        executable.replay_timed()
+        executable.replay()
+        np.testing.assert_array_equal(executable.outputs[0], start + 3)
+    assert gpu.device == 3
+    executable.close()
+    _assert_nothing_left(gpu)
+
+
+def test_state_that_cannot_be_written_gives_back_everything(
+    gpu: StandIn, device: CudaDevice
+) -> None:
+    gpu.fail_at["memcpyAsync1"] = (1, 1)
+    with pytest.raises(RuntimeError, match="memcpyAsync1"):
+        _prepare(device, _stateful_plan())
+    _assert_nothing_left(gpu)
 
 
 def test_a_store_of_another_device_is_refused(gpu: StandIn, device: CudaDevice) -> None:

@@ -29,6 +29,7 @@ def code_blocks(page: str, language: str = "python") -> list[str]:
     [
         ("README.md", r"\[\d \d \d \d\]\n"),
         ("docs/quickstart.md", r"\[\d \d \d \d\]\n(.*\n)*output probabilities"),
+        ("docs/state.md", r"0\.5\n0\.75\n0\.875\n0\.9375\n0\.5\n"),
         ("docs/compare-layers.md", r"(\d\.\de[-+]\d\d   +\d+  .*\n){11}"),
     ],
 )

@@ -79,6 +79,7 @@ class CudaExecutable:
         try:
             self._allocate(store, parameters)
             self._bind(kernels)
+            self.set_state({name: np.zeros(v.shape, v.dtype) for name, v in plan.state.items()})
             self._warm_up()
             if capture:
                 self._capture()
@@ -125,6 +126,30 @@ class CudaExecutable:
             self._device.leave(previous)
         self._check_error_word()
         return elapsed_ms
+
+    def set_state(self, arrays: Mapping[str, Array]) -> None:
+        """Overwrite the plan's state, by name; the device has it on return.
+
+        Raises:
+            DeviceUnavailableError: this process was forked after the device was opened.
+        """
+        from cupy.cuda import runtime
+
+        assert self._arena is not None  # not closed
+        with self._device.current():
+            for name, array in arrays.items():
+                if array.nbytes == 0:
+                    continue
+                slot = self._plan.slots[self._plan.state[name].name]
+                source = np.ascontiguousarray(array)
+                runtime.memcpyAsync(
+                    self._arena.address + slot.offset,
+                    source.ctypes.data,
+                    source.nbytes,
+                    runtime.memcpyHostToDevice,
+                    self._stream.ptr,
+                )
+                self._stream.synchronize()  # the caller may drop the array
 
     def close(self) -> None:
         """Free all memory but that under views still alive. May be called again.
@@ -194,7 +219,10 @@ class CudaExecutable:
         )
 
     def _warm_up(self) -> None:
-        """Run once with inputs of zeros; the outputs hold zeros again afterwards."""
+        """Run once with inputs and state of zeros; the outputs hold zeros again afterwards.
+
+        The state holds what that run left.
+        """
         self._work.warm_up(self._stream)
         self._stream.synchronize()
         for array in self._staged_outputs:

@@ -102,9 +102,9 @@ class Marks:
         return int(self._marks.ctypes.data) + slot.offset
 
     def restart(self) -> None:
-        """Only the inputs are written."""
+        """Only the inputs and the state are written."""
         self._marks[:] = 0
-        for value in self._plan.inputs:
+        for value in (*self._plan.inputs, *self._plan.state.values()):
             slot = self._plan.slots[value.name]
             self._marks[slot.offset : slot.end] = 1
 

@@ -181,6 +181,7 @@ class HostExecutable:
         ]
         self._launches = (LaunchRecord * len(records))(*records)
         self._memory: _Memory | None = memory
+        self.set_state({name: np.zeros(v.shape, v.dtype) for name, v in plan.state.items()})
 
     def _record(self, number: int, step: Step, memory: _Memory, modules: _Modules) -> LaunchRecord:
         launch = step.launch
@@ -282,6 +283,17 @@ class HostExecutable:
                 "The outputs of this run mean nothing; the graph can be run again.",
                 node=step.node,
             )
+
+    def set_state(self, arrays: Mapping[str, Array]) -> None:
+        """Overwrite the plan's state, by name.
+
+        Raises:
+            GraphClosedError: after :meth:`close`.
+        """
+        if self._memory is None:
+            raise GraphClosedError("This graph was closed; capture it again.")
+        for name, array in arrays.items():
+            np.copyto(self._memory.tensor(self._plan.state[name]), array)
 
     def findings(self) -> list[KernelCheckError]:
         """Check mode: replay to the end, whatever is found on the way.

@@ -1,6 +1,7 @@
 """Operators that move elements without computing with them, and those that make index patterns."""
 
 from cugraphmodel.ops.movement import bit_cast as bit_cast
+from cugraphmodel.ops.movement import carry as carry
 from cugraphmodel.ops.movement import compress as compress
 from cugraphmodel.ops.movement import concat as concat
 from cugraphmodel.ops.movement import copies as copies
