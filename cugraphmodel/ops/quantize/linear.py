@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import c_type, from_onnx
+from cugraphmodel.dtypes import BFLOAT16, c_type, from_onnx
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import check_dtype, normalize_axis, optional, required
 from cugraphmodel.ops.launch import Launch, ceil_div, index_type
@@ -19,9 +20,15 @@ __all__ = ["REAL", "check_zero_point"]
 
 THREADS = 128
 VECTOR = 4
-REAL = tuple(map(np.dtype, ("float16", "float32")))
-QUANTIZED = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16")))
-INT32 = np.dtype("int32")
+INT32, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "float32", "float64"))
+REAL = (np.dtype("float16"), FLOAT32, BFLOAT16)
+POWER_OF_TWO = np.dtype(ml_dtypes.float8_e8m0fnu)
+QUANTIZED = (
+    *map(np.dtype, ("int8", "uint8", "int16", "uint16")),
+    *map(np.dtype, (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)),
+    *map(np.dtype, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz)),
+    *map(np.dtype, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float4_e2m1fn)),
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def _infer_quantize(node: Node, inputs: Sequence[Value | None]) -> Sequence[Tens
     """Of x's shape, in the zero point's type, else in ``output_dtype``, else uint8."""
     x, scale, zero_point = required(inputs), required(inputs, 1), optional(inputs, 2)
     check_dtype(x, (*REAL, INT32))
-    check_dtype(scale, (*REAL, INT32))
+    check_dtype(scale, (*REAL, INT32, POWER_OF_TWO))
     dtype = _dtype_attribute(node, "output_dtype")
     if dtype is None:
         dtype = np.dtype(np.uint8) if zero_point is None else zero_point.dtype
@@ -115,43 +122,52 @@ def _division_dtype(node: Node, x: Value, scale: Value) -> np.dtype:
     """The type in which ``x / scale`` is rounded.
 
     From opset 23 on it is that of the scale, if no attribute says otherwise. Before, the operator's
-    text names none for an integer; the quotient is then as exact as can be.
+    text names none for an integer; the quotient is then as exact as can be. A power of two divides
+    exactly.
     """
     precision = _dtype_attribute(node, "precision")
     if precision is not None:
-        if precision not in (*REAL, np.dtype("float64")):
+        if precision not in (*REAL, FLOAT64):
             raise Unsupported(f"A division in {precision.name} has no kernel.")
         return precision
+    if scale.dtype == POWER_OF_TWO:
+        return FLOAT32
     exact = INT32 in (x.dtype, scale.dtype) if node.version < 23 else scale.dtype == INT32
-    return np.dtype("float64") if exact else scale.dtype
+    return FLOAT64 if exact else scale.dtype
 
 
 def _infer_dequantize(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """Of x's shape, in ``output_dtype``, else in the scale's type."""
     x, scale, zero_point = required(inputs), required(inputs, 1), optional(inputs, 2)
     check_dtype(x, (*QUANTIZED, INT32))
-    check_dtype(scale, REAL)
+    check_dtype(scale, (*REAL, POWER_OF_TWO))
     check_zero_point(scale, zero_point, x.dtype)
     _Scales.of(node, x, scale)
     dtype = _dtype_attribute(node, "output_dtype") or scale.dtype
     if dtype not in REAL:
-        raise Unsupported(f"Dequantising to {dtype.name} has no kernel.")
+        raise Unsupported(f"Dequantising to {dtype.name} has no kernel; set output_dtype.")
     return [TensorType(dtype, x.shape)]
 
 
 def _lower_quantize(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    x, y = required(inputs), required(outputs)
-    division = _division_dtype(node, x, required(inputs, 1))
-    return [_launch("quantize_linear", node, inputs, y, x.dtype, y.dtype, division)]
+    x, scale, y = required(inputs), required(inputs, 1), required(outputs)
+    macros = (
+        ("SCALAR", c_type(x.dtype)),
+        ("QUANTIZED", c_type(y.dtype)),
+        ("DIVISION", c_type(_division_dtype(node, x, scale))),
+        ("SATURATE", str(int(bool(node.attributes.get("saturate", 1))))),
+    )
+    return [_launch("quantize_linear", node, inputs, y, macros)]
 
 
 def _lower_dequantize(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     x, y = required(inputs), required(outputs)
-    return [_launch("dequantize_linear", node, inputs, y, y.dtype, x.dtype, y.dtype)]
+    macros = (("SCALAR", c_type(y.dtype)), ("QUANTIZED", c_type(x.dtype)))
+    return [_launch("dequantize_linear", node, inputs, y, macros)]
 
 
 def _launch(
@@ -159,9 +175,7 @@ def _launch(
     node: Node,
     inputs: Sequence[Value | None],
     y: Value,
-    real: np.dtype,
-    quantized: np.dtype,
-    division: np.dtype,
+    macros: tuple[tuple[str, str], ...],
 ) -> Launch:
     x, scale = required(inputs), required(inputs, 1)
     scales = _Scales.of(node, x, scale)
@@ -172,10 +186,8 @@ def _launch(
         (THREADS, 1, 1),
         (x, scale, optional(inputs, 2), y, np.int64(x.size), scales.struct()),
         (
-            ("SCALAR", c_type(real)),
-            ("QUANTIZED", c_type(quantized)),
+            *macros,
             ("SCALE", c_type(scale.dtype)),
-            ("DIVISION", c_type(division)),
             ("BLOCKED", str(int(scales.block_size > 1))),
             ("INDEX", index_type(x.size + THREADS * VECTOR)),
         ),

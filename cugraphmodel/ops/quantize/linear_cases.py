@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ops.case import OpCase
 
 __all__ = ["CASES", "dequantize", "dynamic_quantize", "quantize", "quantized"]
@@ -17,12 +19,38 @@ HALVES = np.arange(-9, 10, dtype=np.float32) / 2
 EXTREMES = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, -0.0, 1e-40, 65535, 1e9], np.float32)
 
 
-def quantized(quotient: Array, zero_point: Array, dtype: npt.DTypeLike) -> Array:
-    """``saturate(round(quotient) + zero_point)``; NaN becomes the lowest value."""
-    limits = np.iinfo(dtype)
-    value = np.rint(quotient.astype(np.float64)) + zero_point
-    clipped = np.clip(np.where(np.isnan(value), limits.min, value), limits.min, limits.max)
-    return clipped.astype(dtype)
+LARGEST = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float4_e2m1fn": 6.0,
+}
+
+
+def integer_limits(dtype: npt.DTypeLike) -> tuple[int, int]:
+    """Lowest and highest number of an integer type, from its name."""
+    name = np.dtype(dtype).name
+    bits = int(name.lstrip("uint"))
+    return (0, 2**bits - 1) if name[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def quantized(
+    quotient: Array, zero_point: Array, dtype: npt.DTypeLike, *, saturate: bool = True
+) -> Array:
+    """``saturate(round(quotient) + zero_point)``; NaN becomes the lowest integer.
+
+    Floating-point types have no integers to round to.
+    """
+    value = np.asarray(quotient, np.float64)
+    if kind_of(np.dtype(dtype)) == "f":
+        value = value + zero_point.astype(np.float64)
+        limit = LARGEST[np.dtype(dtype).name] if saturate else np.inf
+        return np.clip(value, -limit, limit).astype(np.float32).astype(dtype)
+    lowest, highest = integer_limits(dtype)
+    value = np.rint(value) + zero_point.astype(np.float64)
+    clipped = np.clip(np.where(np.isnan(value), lowest, value), lowest, highest)
+    return clipped.astype(np.int32).astype(dtype)
 
 
 def _spread(values: Array, x: Array, axis: int, block_size: int) -> Array:
@@ -37,7 +65,12 @@ def _spread(values: Array, x: Array, axis: int, block_size: int) -> Array:
 
 
 def quantize(
-    axis: int = 1, block_size: int = 0, dtype: str = "uint8", division: str | None = None
+    axis: int = 1,
+    block_size: int = 0,
+    dtype: npt.DTypeLike = "uint8",
+    division: npt.DTypeLike | None = None,
+    *,
+    saturate: bool = True,
 ) -> Callable[..., Sequence[Array]]:
     """QuantizeLinear with these attributes, the quotient rounded to ``division``."""
 
@@ -46,7 +79,8 @@ def quantize(
         precision = division or scale.dtype
         divisor = _spread(scale.astype(precision), x, axis, block_size)
         quotient = x.astype(precision) / divisor
-        return [quantized(quotient, _spread(zero, x, axis, block_size), zero.dtype)]
+        spread = _spread(zero, x, axis, block_size)
+        return [quantized(quotient, spread, zero.dtype, saturate=saturate)]
 
     return expected
 
@@ -56,8 +90,8 @@ def dequantize(axis: int = 1, block_size: int = 0) -> Callable[..., Sequence[Arr
 
     def expected(x: Array, scale: Array, zero_point: Array | None = None) -> Sequence[Array]:
         zero = np.zeros(1, x.dtype) if zero_point is None else zero_point
-        difference = x.astype(np.float64) - _spread(zero, x, axis, block_size)
-        return [difference * _spread(scale, x, axis, block_size)]
+        difference = x.astype(np.float64) - _spread(zero.astype(np.float64), x, axis, block_size)
+        return [difference * _spread(scale.astype(np.float64), x, axis, block_size)]
 
     return expected
 
@@ -96,6 +130,14 @@ def _quantize_case(
 def _dequantize_case(name: str, inputs: Sequence[Array], opset: int = 21, **more: Any) -> OpCase:
     expected = dequantize(more.get("axis", 1), more.get("block_size", 0))
     return OpCase(name, "DequantizeLinear", inputs, more, opset, expected=expected)
+
+
+def _codes(seed: int, dtype: npt.DTypeLike, *shape: int) -> Array:
+    """Random numbers of a type of 8 bits or less."""
+    random = np.random.default_rng(seed)
+    if kind_of(np.dtype(dtype)) == "f":
+        return (random.standard_normal(shape) * 8).astype(dtype)
+    return random.integers(*integer_limits(dtype), shape, np.int32, endpoint=True).astype(dtype)
 
 
 def _one(value: float, dtype: str = "float32") -> Array:
@@ -189,6 +231,57 @@ QUANTIZE = [
     ),
 ]
 
+NARROW_INTEGERS = (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)
+FLOATS_8 = (
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e4m3fnuz,
+    ml_dtypes.float8_e5m2,
+    ml_dtypes.float8_e5m2fnuz,
+)
+WIDE = np.concatenate([EXTREMES, OpCase.random(1, 90) * np.float32(200), HALVES])
+
+QUANTIZE += [
+    _quantize_case(f"{np.dtype(dtype)}", [WIDE, _one(0.7), _codes(3, dtype)], 25)
+    for dtype in NARROW_INTEGERS
+]
+QUANTIZE += [
+    OpCase(
+        f"{np.dtype(dtype)}_{'saturated' if saturate else 'unsaturated'}",
+        "QuantizeLinear",
+        [WIDE, _one(0.5), np.zeros((), dtype)],
+        {"saturate": saturate},
+        19,
+        expected=quantize(saturate=bool(saturate)),
+    )
+    for dtype in FLOATS_8
+    for saturate in (0, 1)
+]
+QUANTIZE += [
+    _quantize_case(
+        "float4_blocked",
+        [OpCase.random(1, 3, 40), _scales(2, 3, 3), np.zeros((3, 3), ml_dtypes.float4_e2m1fn)],
+        23,
+        axis=1,
+        block_size=16,
+    ),
+    _quantize_case(
+        "bfloat16",
+        [
+            OpCase.random(1, 300).astype(ml_dtypes.bfloat16),
+            _one(0.02).astype(ml_dtypes.bfloat16),
+            _one(7, "int8"),
+        ],
+        19,
+    ),
+    _quantize_case(
+        "power_of_two_scales",
+        [OpCase.random(1, 4, 6), np.array([0.25, 0.125, 2, 1], ml_dtypes.float8_e8m0fnu)],
+        25,
+        "float32",
+        axis=0,
+    ),
+]
+
 DEQUANTIZE = [
     _dequantize_case("opset_10", [_integers(1, 21), _one(0.3), _one(7, "uint8")], 10),
     _dequantize_case("no_zero_point", [_integers(1, 21, dtype="int8"), _one(0.3)], 13),
@@ -231,6 +324,38 @@ DEQUANTIZE = [
         opset=1,
         domain="com.microsoft",
         expected=dequantize(),
+    ),
+]
+
+DEQUANTIZE += [
+    _dequantize_case(
+        f"{np.dtype(dtype)}",
+        [_codes(1, dtype, 5, 19), _scales(2, 5), _codes(3, dtype, 5)],
+        25,
+        axis=0,
+    )
+    for dtype in NARROW_INTEGERS
+]
+DEQUANTIZE += [
+    _dequantize_case(
+        f"{np.dtype(dtype)}", [np.arange(256, dtype=np.uint8).view(dtype), _one(0.3)], 19
+    )
+    for dtype in FLOATS_8
+]
+DEQUANTIZE += [
+    _dequantize_case(
+        "microscaling",
+        [
+            _codes(1, ml_dtypes.float4_e2m1fn, 3, 64),
+            np.array([[2**-9, 4], [1, 2**-127], [0.5, 2**60]], ml_dtypes.float8_e8m0fnu),
+        ],
+        25,
+        axis=1,
+        block_size=32,
+        output_dtype=1,
+    ),
+    _dequantize_case(
+        "bfloat16", [_integers(1, 60), _one(0.02).astype(ml_dtypes.bfloat16), _one(7, "uint8")], 19
     ),
 ]
 
