@@ -1,4 +1,9 @@
-"""Input arrays from files or random numbers, and output arrays to a file."""
+"""Input arrays from files or random numbers, and output arrays to a file.
+
+NumPy's files have no name for the types of ``ml_dtypes``. They are written as the type of NumPy
+that holds them exactly, float32, int8 or uint8, and taken as that or as the bytes that
+``numpy.save`` makes of them.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import kind_of
+from cugraphmodel.dtypes import kind_of, written_dtype
 from cugraphmodel.errors import CuGraphModelError
 
-__all__ = ["ArrayFileError", "UnnamedInputError", "random_array", "read_inputs", "write_outputs"]
+__all__ = [
+    "ArrayFileError",
+    "UnnamedInputError",
+    "random_array",
+    "read_inputs",
+    "restored",
+    "write_outputs",
+]
 
 Array = npt.NDArray[Any]
 
@@ -75,10 +87,45 @@ def _read_array(path: Path) -> Array:
     return array
 
 
+def _file_dtype(dtype: np.dtype) -> np.dtype:
+    """What files hold for a type: itself, if NumPy knows it."""
+    if dtype.kind != "V":
+        return dtype
+    return np.dtype({"f": "float32", "i": "int8", "u": "uint8"}[kind_of(dtype)])
+
+
+def restored(name: str, array: Array, dtype: np.dtype) -> Array:
+    """An array from a file for an input, in the input's type if files have no name for that.
+
+    Args:
+        name: of the input, for messages.
+        array: what the file holds; given back as it is if it is for another type.
+        dtype: of the input.
+
+    Raises:
+        ArrayFileError: the type does not hold every number of the file.
+    """
+    if dtype.kind != "V" or array.dtype == dtype:
+        return array
+    if array.dtype.type is np.void and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    if array.dtype != _file_dtype(dtype):
+        return array
+    with np.errstate(all="ignore"):
+        narrow = array.astype(dtype)
+    if not np.array_equal(narrow.astype(array.dtype), array, equal_nan=True):
+        raise ArrayFileError(
+            f"input {name!r} is {dtype.name}, which does not hold every number of the file; "
+            f"save x.astype({written_dtype(dtype)})."
+        )
+    return narrow
+
+
 def random_array(rng: np.random.Generator, dtype: np.dtype, shape: Sequence[int]) -> Array:
     """Normal floats; 0 and 1 for integers and bool, which also suits masks and indices."""
     if kind_of(dtype) == "f":
-        return rng.standard_normal(shape).astype(dtype)
+        data = rng.standard_normal(shape)
+        return (np.abs(data) if dtype.name == "float8_e8m0fnu" else data).astype(dtype)
     return rng.integers(0, 2, shape).astype(dtype)
 
 
@@ -87,4 +134,5 @@ def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in outputs.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                held = array.astype(_file_dtype(array.dtype), copy=False)
+                np.lib.format.write_array(member, held, allow_pickle=False)

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.cli.arrays import UnnamedInputError, random_array, read_inputs, write_outputs
+from cugraphmodel.cli.arrays import (
+    UnnamedInputError,
+    random_array,
+    read_inputs,
+    restored,
+    write_outputs,
+)
 from cugraphmodel.cli.escape import escaped
 from cugraphmodel.cli.progress import progress_bar
 from cugraphmodel.cli.report import graph_facts, graph_text
@@ -72,7 +78,9 @@ def _all_arrays(
     for name, dtype, shape in zip(
         graph.input_names, graph.input_dtypes, graph.input_shapes, strict=True
     ):
-        arrays[name] = given[name] if name in given else random_array(rng, dtype, shape)
+        array = given.get(name)
+        found = random_array(rng, dtype, shape) if array is None else restored(name, array, dtype)
+        arrays[name] = found
     return arrays
 
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 BOOL = (np.dtype("bool"),)
-FLOATS = (*map(np.dtype, ("float16", "float32", "float64")), BFLOAT16)
+FLOATS = (np.dtype("float16"), BFLOAT16, *map(np.dtype, ("float32", "float64")))
 SIGNED = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 INTEGERS = (*SIGNED, *map(np.dtype, ("uint8", "uint16", "uint32", "uint64")))
 NUMBERS = FLOATS + INTEGERS

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
+from cugraphmodel.dtypes import DTYPES
 from tests.cli.conftest import Command
 
 LEFT = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -188,3 +190,52 @@ def test_open_dimensions_name_the_options(
     bound = command("run", path, "--random", 0, "--device", "cpu", "--dim", "seq=4")
     assert (bound.code, bound.err) == (0, "")
     assert "y: float32[1,4]" in bound.out
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4", "float4_e2m1fn"])
+@pytest.mark.parametrize("held", ["bytes", "numbers"])
+def test_types_that_files_have_no_name_for(
+    command: Command, tmp_path: Path, device: str, dtype: str, held: str
+) -> None:
+    code = {"bfloat16": 16, "float8_e4m3fn": 17, "int4": 22, "float4_e2m1fn": 23}[dtype]
+    model = narrow_identity(tmp_path, code)
+    x = np.array([1, 2, -1, 6]).astype(dtype)
+    wide = x.astype("int8" if dtype == "int4" else "float32")
+    np.save(tmp_path / "x.npy", x if held == "bytes" else wide)
+    output = tmp_path / "out.npz"
+    answer = command(
+        "run", model, "--input", tmp_path / "x.npy", "--device", device, "--output", output
+    )
+    assert (answer.code, answer.err) == (0, "")
+    assert f"y: {dtype}[4] from -1" in answer.out
+    with np.load(output) as archive:
+        assert archive["y"].dtype == wide.dtype
+        np.testing.assert_array_equal(archive["y"], wide)
+
+
+def test_a_file_is_not_rounded(command: Command, tmp_path: Path) -> None:
+    model = narrow_identity(tmp_path, 16)
+    np.save(tmp_path / "x.npy", np.array([0.1, 0.2, 0.3, 0.4], np.float32))
+    answer = command("run", model, "--input", tmp_path / "x.npy", "--device", "cpu")
+    assert answer.code == 1
+    assert "'x' is bfloat16, which does not hold every number of the file" in answer.err
+
+
+def test_random_numbers_of_every_type(command: Command, tmp_path: Path) -> None:
+    for entry in DTYPES:
+        model = narrow_identity(tmp_path, entry.onnx_code)
+        answer = command("run", model, "--random", 0, "--device", "cpu", "--json")
+        assert (answer.code, answer.err) == (0, "")
+        [output] = json.loads(answer.out)["outputs"]
+        assert output["dtype"] == entry.numpy.name
+        assert output["max"] != "nan"
+
+
+def narrow_identity(folder: Path, code: int) -> Path:
+    """``y = Identity(x)`` over four numbers of an ONNX type."""
+    x, y = (helper.make_tensor_value_info(name, code, [4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "narrow", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)])
+    path = folder / "narrow.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path

@@ -66,7 +66,7 @@ def test_refusals_say_what_was_found_and_what_would_do() -> None:
         "Input 'y' is float64; the kernels take float32."
     )
     assert _reason("Sqrt", _value("x", "int32", 2)) == (
-        "Input 'x' is int32; the kernels take float16, float32, float64."
+        "Input 'x' is int32; the kernels take float16, bfloat16, float32, float64."
     )
     assert _reason("PRelu", y, _value("slope", "float32", 2, 4)) == (
         "The shape [2, 4] does not broadcast to [4]."
@@ -75,4 +75,4 @@ def test_refusals_say_what_was_found_and_what_would_do() -> None:
         "Before opset 28, Mod with fmod=0 is for integers, not float32; set fmod=1."
     )
     assert _reason("Clip", x, y) == "The bound 'y' has shape [4], not a scalar's."
-    assert _reason("Cast", x, to=16) == "Casting to ONNX type 16 has no kernel."
+    assert _reason("Cast", x, to=8) == "Casting to ONNX type 8 has no kernel."
