@@ -1,0 +1,1 @@
+"""Small models that public reports say other engines got wrong, with what is right."""
