@@ -37,6 +37,14 @@ typedef unsigned long long uint64_t;
 #define CG_INF __int_as_float(0x7f800000)
 #define CG_NAN __int_as_float(0x7fc00000)
 
+// A struct parameter whose arrays are indexed at run time: read where it lies, instead of from a
+// copy in every thread's local memory.
+#if defined(__CUDACC__)
+#define CG_PARAM const __grid_constant__
+#else
+#define CG_PARAM const
+#endif
+
 // Shapes, strides, axes: cugraphmodel.ops.launch.dims.
 struct Dims {
   long long v[8];

@@ -37,8 +37,8 @@ extern "C" __global__ void __launch_bounds__(256)
     concat(const void* __restrict__ p0, const void* __restrict__ p1, const void* __restrict__ p2,
            const void* __restrict__ p3, const void* __restrict__ p4, const void* __restrict__ p5,
            const void* __restrict__ p6, const void* __restrict__ p7, void* __restrict__ target,
-           int num_parts, Dims first_blocks, Dims counts, Dims runs, Dims offsets,
-           long long row_stride) {
+           int num_parts, CG_PARAM Dims first_blocks, CG_PARAM Dims counts, CG_PARAM Dims runs,
+           CG_PARAM Dims offsets, long long row_stride) {
   const Place place = find_place(num_parts, first_blocks, counts, runs, offsets, row_stride);
   if (!place.inside) return;
   const WORD* source = static_cast<const WORD*>(PART(place.part));
@@ -49,8 +49,8 @@ extern "C" __global__ void __launch_bounds__(256)
     split(void* __restrict__ p0, void* __restrict__ p1, void* __restrict__ p2,
           void* __restrict__ p3, void* __restrict__ p4, void* __restrict__ p5,
           void* __restrict__ p6, void* __restrict__ p7, const void* __restrict__ source,
-          int num_parts, Dims first_blocks, Dims counts, Dims runs, Dims offsets,
-          long long row_stride) {
+          int num_parts, CG_PARAM Dims first_blocks, CG_PARAM Dims counts, CG_PARAM Dims runs,
+          CG_PARAM Dims offsets, long long row_stride) {
   const Place place = find_place(num_parts, first_blocks, counts, runs, offsets, row_stride);
   if (!place.inside) return;
   WORD* target = static_cast<WORD*>(PART(place.part));

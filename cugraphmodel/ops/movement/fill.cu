@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // target[i] = numbers[i]
 extern "C" __global__ void __launch_bounds__(256)
-    fill_numbers(SCALAR* __restrict__ target, long long count, Dims numbers) {
+    fill_numbers(SCALAR* __restrict__ target, long long count, CG_PARAM Dims numbers) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) target[i] = cg_cast<SCALAR>(numbers.v[i]);
 }

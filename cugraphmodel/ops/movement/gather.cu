@@ -29,8 +29,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // source_strides is 0 along the axis, whose stride is axis_stride.
 extern "C" __global__ void __launch_bounds__(256)
     gather_elements(const void* __restrict__ source, const INDICES* __restrict__ indices,
-                    void* __restrict__ target, long long count, int rank, Dims shape,
-                    Dims source_strides, long long axis_size, long long axis_stride,
+                    void* __restrict__ target, long long count, int rank, CG_PARAM Dims shape,
+                    CG_PARAM Dims source_strides, long long axis_size, long long axis_stride,
                     unsigned* error_word, unsigned error_code) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
@@ -54,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     gather_nd(const void* __restrict__ source, const INDICES* __restrict__ indices,
               void* __restrict__ target, long long count, long long tuples_per_batch,
-              long long batch_stride, long long inner_size, int depth, Dims sizes, Dims strides,
-              unsigned* error_word, unsigned error_code) {
+              long long batch_stride, long long inner_size, int depth, CG_PARAM Dims sizes,
+              CG_PARAM Dims strides, unsigned* error_word, unsigned error_code) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   const INDEX tuple = (INDEX)position / (INDEX)inner_size;

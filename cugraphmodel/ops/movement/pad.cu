@@ -27,8 +27,9 @@ CG_DEV long long pad_reflect(long long c, long long size) {
 // The constant is *value if that is there, else `pattern`.
 extern "C" __global__ void __launch_bounds__(256)
     pad(const WORD* __restrict__ source, const WORD* __restrict__ value, WORD* __restrict__ target,
-        long long count, int rank, Dims target_shape, Dims source_shape, Dims source_strides,
-        Dims begins, long long source_offset, long long pattern) {
+        long long count, int rank, CG_PARAM Dims target_shape, CG_PARAM Dims source_shape,
+        CG_PARAM Dims source_strides, CG_PARAM Dims begins, long long source_offset,
+        long long pattern) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   INDEX rest = (INDEX)position;

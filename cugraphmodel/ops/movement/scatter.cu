@@ -73,9 +73,9 @@ CG_DEV long long find_slot(long long update, const INDICES* __restrict__ indices
 // Updates [outer, step, column_stride]: those of one (outer, column) may share a slot. One thread a
 // word of each such column, `steps` updates in order.
 extern "C" __global__ void __launch_bounds__(256)
-    scatter_columns(const INDICES* __restrict__ indices, int rank, Dims shape, Dims beside,
-                    int depth, Dims sizes, Dims strides, unsigned* error_word,
-                    unsigned error_code, const SCALAR* __restrict__ updates,
+    scatter_columns(const INDICES* __restrict__ indices, int rank, CG_PARAM Dims shape,
+                    CG_PARAM Dims beside, int depth, CG_PARAM Dims sizes, CG_PARAM Dims strides,
+                    unsigned* error_word, unsigned error_code, const SCALAR* __restrict__ updates,
                     SCALAR* __restrict__ target, long long count, long long inner_size,
                     long long steps, long long column_stride) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -95,9 +95,9 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // owners[slot] = the last update that goes there; -1 before. One thread an update.
 extern "C" __global__ void __launch_bounds__(256)
-    claim_slots(const INDICES* __restrict__ indices, int rank, Dims shape, Dims beside, int depth,
-                Dims sizes, Dims strides, unsigned* error_word, unsigned error_code, int* owners,
-                long long num_updates) {
+    claim_slots(const INDICES* __restrict__ indices, int rank, CG_PARAM Dims shape,
+                CG_PARAM Dims beside, int depth, CG_PARAM Dims sizes, CG_PARAM Dims strides,
+                unsigned* error_word, unsigned error_code, int* owners, long long num_updates) {
   const long long update = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (update >= num_updates) return;
   const long long slot = find_slot(update, indices, rank, shape, beside, depth, sizes, strides,
@@ -107,10 +107,11 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // target[slot] = the update that owns it. One thread a word of the updates.
 extern "C" __global__ void __launch_bounds__(256)
-    write_owned(const INDICES* __restrict__ indices, int rank, Dims shape, Dims beside, int depth,
-                Dims sizes, Dims strides, unsigned* error_word, unsigned error_code,
-                const int* __restrict__ owners, const void* __restrict__ updates,
-                void* __restrict__ target, long long count, long long inner_size) {
+    write_owned(const INDICES* __restrict__ indices, int rank, CG_PARAM Dims shape,
+                CG_PARAM Dims beside, int depth, CG_PARAM Dims sizes, CG_PARAM Dims strides,
+                unsigned* error_word, unsigned error_code, const int* __restrict__ owners,
+                const void* __restrict__ updates, void* __restrict__ target, long long count,
+                long long inner_size) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   const long long update = position / inner_size;

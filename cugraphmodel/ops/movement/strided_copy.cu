@@ -9,8 +9,8 @@
 
 extern "C" __global__ void __launch_bounds__(256)
     strided_copy(const void* __restrict__ source, void* __restrict__ target, long long count,
-                 Dims shape, Dims source_strides, Dims target_strides, long long source_offset,
-                 long long target_offset) {
+                 CG_PARAM Dims shape, CG_PARAM Dims source_strides, CG_PARAM Dims target_strides,
+                 long long source_offset, long long target_offset) {
   const long long index = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (index >= count) return;
   INDEX rest = (INDEX)index;

@@ -10,9 +10,9 @@
 extern "C" __global__ void __launch_bounds__(256)
     transpose_tiles(const void* __restrict__ source_words, void* __restrict__ target_words,
                     long long rows, long long columns, long long source_column_stride,
-                    long long target_row_stride, int batch_rank, Dims batch_shape,
-                    Dims batch_source_strides, Dims batch_target_strides, long long source_offset,
-                    long long target_offset) {
+                    long long target_row_stride, int batch_rank, CG_PARAM Dims batch_shape,
+                    CG_PARAM Dims batch_source_strides, CG_PARAM Dims batch_target_strides,
+                    long long source_offset, long long target_offset) {
   __shared__ WORD tile[32][33];
   const unsigned column_tiles = (unsigned)((columns + 31) / 32);
   const unsigned row_tiles = (unsigned)((rows + 31) / 32);

@@ -16,7 +16,7 @@ CG_DEV COMPUTE coordinate_of(long long index, long long size) {
 
 extern "C" __global__ void __launch_bounds__(256)
     affine_grid(const SCALAR* __restrict__ theta, SCALAR* __restrict__ grid, long long count,
-                long long places, Dims shape) {
+                long long places, CG_PARAM Dims shape) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   const long long sample = position / places;

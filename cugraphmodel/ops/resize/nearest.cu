@@ -18,9 +18,10 @@ CG_DEV double nearest_ceil(double x) { return cg_ceil(x); }
 // [0, size - 1] is `pattern`; else x clamps.
 extern "C" __global__ void __launch_bounds__(256)
     resize_nearest(const WORD* __restrict__ source, WORD* __restrict__ target, long long count,
-                   int rank, int resized, Dims target_shape, Dims source_shape,
-                   Dims source_strides, Reals shift, Reals multiplier, Reals divisor, Reals offset,
-                   int extrapolate, long long pattern) {
+                   int rank, int resized, CG_PARAM Dims target_shape, CG_PARAM Dims source_shape,
+                   CG_PARAM Dims source_strides, CG_PARAM Reals shift, CG_PARAM Reals multiplier,
+                   CG_PARAM Reals divisor, CG_PARAM Reals offset, int extrapolate,
+                   long long pattern) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   INDEX rest = (INDEX)position;
