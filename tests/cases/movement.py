@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.api.builders import build, normal
+from tests.api.builders import add_weights, build, normal
 from tests.cases.trap import Made, counting, floats, trap
 
 
@@ -38,8 +38,8 @@ def slice_negative_step() -> Made:
         f"(float[10] x) => ({', '.join(f'float[n{i}] y{i}' for i in range(len(names)))})",
         " ".join(f"y{i} = Slice (x, b{i}, e{i}, axes, s{i})" for i in range(len(names))),
         axes=np.array([0]),
-        **weights,
     )
+    add_weights(model, **weights)
     right = [[9, 8, 7, 6, 5, 4, 3, 2, 1], [5, 4, 3, 2, 1], [9, 6, 3], [9, 5, 1], [7, 5, 3]]
     return model, {"x": counting(10)}, [floats(*row) for row in right]
 
@@ -112,8 +112,8 @@ def trilu_far_diagonal() -> Made:
         " ".join(f"y{i} = Trilu <upper = {i % 2}> (x, k{i // 2})" for i in range(count))
         + " z = Trilu <upper = 0> (x, near)",
         near=np.array(-1),
-        **{f"k{i}": np.array(k) for i, k in enumerate(far)},
     )
+    add_weights(model, **{f"k{i}": np.array(k) for i, k in enumerate(far)})
     x = np.arange(1, 13).reshape(2, 2, 3)
     nothing = np.zeros_like(x)
     right = [x, nothing, nothing, x] * 2  # lower, upper; far above, far below
