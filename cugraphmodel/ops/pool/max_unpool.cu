@@ -3,7 +3,7 @@
 // Indices count the elements of the tensor of `inner` shape, which lies in y at its beginning. Where
 // two elements have one index, the last wins. An index outside is reported and left out.
 //
-// WORD: the type moved.
+// WORD: the type moved. RANK: axes of y.
 #include "device.cuh"
 
 // owners[index] = the last element that goes there; -1 before. One thread an element.
@@ -23,12 +23,13 @@ extern "C" __global__ void __launch_bounds__(256)
 // One thread an element of y.
 extern "C" __global__ void __launch_bounds__(256)
     max_unpool(const WORD* __restrict__ x, const int* __restrict__ owners, WORD* __restrict__ y,
-               long long count, int rank, Dims shape, Dims inner) {
+               long long count, Dims shape, Dims inner) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   long long rest = position, place = 0, stride = 1;
   bool is_inside = true;
-  for (int d = rank - 1; d >= 0; --d) {
+#pragma unroll
+  for (int d = RANK - 1; d >= 0; --d) {
     const long long next = rest / shape.v[d], coordinate = rest - next * shape.v[d];
     is_inside = is_inside && coordinate < inner.v[d];
     place += coordinate * stride;

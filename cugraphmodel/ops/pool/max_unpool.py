@@ -56,7 +56,11 @@ def _infer(node: Node, inputs: Values) -> list[TensorType]:
     shape = tuple(int(size) for size in node.host_values.get(2, np.array(inner)).ravel())
     if indices.shape != x.shape or x.size >= 2**31:
         raise Unsupported(f"{indices} does not place {x}, or it has 2^31 or more elements.")
-    if len(shape) != len(inner) or any(a < b for a, b in zip(shape, inner, strict=True)):
+    if (
+        shape[:2] != inner[:2]
+        or len(shape) != len(inner)
+        or any(a < b for a, b in zip(shape, inner, strict=True))
+    ):
         raise Unsupported(f"An output of shape {list(shape)} does not hold {list(inner)}.")
     return [TensorType(x.dtype, shape)]
 
@@ -67,37 +71,28 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     if y.size == 0:
         return []
     inner = _inner_shape(node, x)
+    shape = y.shape
+    if shape[2:] == inner[2:]:
+        shape = inner = (y.size,)
     owners = Value(np.dtype(np.int32), (math.prod(inner),), "owners")
-    launches = [
-        fill_launch(owners, np.array(-1, np.int32)),
-        _launch(
-            "claim_places",
-            x,
-            x.size,
-            (indices, owners, np.int64(x.size), np.int64(owners.size), ERROR_WORD, ERROR_CODE),
-        ),
-        _launch(
-            "max_unpool",
-            x,
-            y.size,
-            (
-                *(x, owners, y, np.int64(y.size), np.int32(len(inner))),
-                *(dims(*y.shape), dims(*inner)),
-            ),
-        ),
-    ]
-    return on_scratch(launches, [owners])
-
-
-def _launch(entry: str, x: Value, num_threads: int, args: tuple[Argument, ...]) -> Launch:
-    return Launch(
-        source="ops/pool/max_unpool.cu",
-        entry=entry,
-        grid=(ceil_div(num_threads, THREADS), 1, 1),
-        block=(THREADS, 1, 1),
-        args=args,
-        macros=(("WORD", WORDS[x.dtype.itemsize]),),
+    error = (ERROR_WORD, ERROR_CODE)
+    counts = (np.int64(x.size), np.int64(owners.size))
+    steps: tuple[tuple[str, int, tuple[Argument, ...]], ...] = (
+        ("claim_places", x.size, (indices, owners, *counts, *error)),
+        ("max_unpool", y.size, (x, owners, y, np.int64(y.size), dims(*shape), dims(*inner))),
     )
+    launches = [
+        Launch(
+            source="ops/pool/max_unpool.cu",
+            entry=entry,
+            grid=(ceil_div(num_threads, THREADS), 1, 1),
+            block=(THREADS, 1, 1),
+            args=args,
+            macros=(("WORD", WORDS[x.dtype.itemsize]), ("RANK", str(len(inner)))),
+        )
+        for entry, num_threads, args in steps
+    ]
+    return on_scratch([fill_launch(owners, np.array(-1, np.int32)), *launches], [owners])
 
 
 register(OpSpec("MaxUnpool", 9, _infer, _lower, host_inputs=(2,)))

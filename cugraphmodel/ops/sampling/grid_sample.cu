@@ -39,7 +39,7 @@ struct Taps {
   WEIGHT weight[RANK][TAPS];
 };
 
-constexpr int kUnrolled = RANK <= 3 ? TAPS : 1;
+constexpr int kUnrolled = RANK <= 3 || TAPS == 2 ? TAPS : 1;
 
 // The elements around `location`, which is in [-1, 1] inside the tensor, along dimension d. False if
 // there is no such place.

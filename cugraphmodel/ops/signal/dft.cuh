@@ -72,8 +72,14 @@ CG_DEV void store(const Lines& lines, SCALAR* y, long long line, long long k, Co
 CG_DEV Complex root_of_one(long long k, long long n) {
   const long long octant = 8 * k / n, rest = 8 * k - octant * n;
   const double part = double(octant & 1 ? n - rest : rest) / double(n);
-  const double angle = part * 0.78539816339744830962;
-  const double c = cg_cos(angle), s = cg_sin(angle);
+  const double angle = part * 0.78539816339744830962, square = angle * angle;
+  double c = 1.0, s = 1.0;  // Taylor's series: the first term left out is below 1e-18
+#pragma unroll
+  for (int term = 9; term >= 1; --term) {
+    c = cg_fma(-square * (1.0 / ((2 * term - 1) * (2 * term))), c, 1.0);
+    s = cg_fma(-square * (1.0 / ((2 * term) * (2 * term + 1))), s, 1.0);
+  }
+  s *= angle;
   const bool swapped = ((octant + 1) & 2) != 0;
   const double x = swapped ? s : c, y = swapped ? c : s;
   const double re = octant >= 2 && octant < 6 ? -x : x;

@@ -230,7 +230,7 @@ def _launch_lines(
         block=(THREADS, 1, 1),
         args=(
             *(x, window, y, transform.struct()),
-            np.array([len(factors), *factors, *[0] * (15 - len(factors))], np.int32),
+            np.uint64(sum(factor << 10 * stage for stage, factor in enumerate(factors))),
             np.int32(lines),
             np.int32(transform.input.step > transform.input.inner_stride),
         ),

@@ -3,15 +3,11 @@
 #include "device.cuh"
 #include "dft.cuh"
 
-struct Stages {
-  int count;
-  int radix[15];
-};
-
+// `radices` holds the factors of the length in their order, ten bits each, the first one lowest.
 extern "C" __global__ void __launch_bounds__(256)
     dft_lines(const SCALAR* __restrict__ x, const SCALAR* __restrict__ window,
-              SCALAR* __restrict__ y, Lines lines, Stages stages, int lines_a_block,
-              int lines_adjacent) {
+              SCALAR* __restrict__ y, Lines lines, unsigned long long radices,
+              int lines_a_block, int lines_adjacent) {
   CG_DYN_SHARED(Complex, shared);
   const int length = int(lines.length);
   Complex* roots = shared;
@@ -29,8 +25,8 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   __syncthreads();
   int stride = 1;
-  for (int stage = 0; stage < stages.count; ++stage) {
-    const int radix = stages.radix[stage];
+  for (; radices != 0; radices >>= 10) {
+    const int radix = int(radices & 1023);
     const int items = radix == 4 || radix == 2 ? length / radix : length;
     for (int i = threadIdx.x; i < num_lines * items; i += blockDim.x) {
       const int line = i / items, at = i - line * items;

@@ -17,15 +17,14 @@ Array = npt.NDArray[Any]
 
 def _weights(bands: Any, length: Any, rate: Any, lowest: Any, highest: Any) -> list[Array]:
     """From corner to corner, in numbers of bins."""
-    mel = np.linspace(
-        *(2595 * math.log10(1 + float(f) / 700) for f in (lowest, highest)), bands + 3
-    )
+    low, high = (2595 * math.log10(1 + float(edge) / 700) for edge in (lowest, highest))
+    mel = np.linspace(low, high, int(bands) + 3)
     corners = np.floor((length + 1) * 700 * (10 ** (mel[: bands + 2] / 2595) - 1) / rate + 1e-9)
     bins = np.arange(length // 2 + 1)
     columns = []
-    for low, peak, high in zip(corners, corners[1:], corners[2:], strict=False):
-        up = (bins - low) / (peak - low) if peak > low else np.where(bins >= peak, 1, 0)
-        down = (high - bins) / (high - peak) if high > peak else np.where(bins <= peak, 1, 0)
+    for first, peak, last in zip(corners, corners[1:], corners[2:], strict=False):
+        up = (bins - first) / (peak - first) if peak > first else np.where(bins >= peak, 1, 0)
+        down = (last - bins) / (last - peak) if last > peak else np.where(bins <= peak, 1, 0)
         columns.append(np.clip(np.minimum(up, down), 0, 1))
     return [np.stack(columns, 1)]
 
