@@ -1,3 +1,4 @@
-"""Linear algebra beyond products of two matrices: Einsum."""
+"""Linear algebra beyond products of two matrices: Einsum, Det."""
 
+from cugraphmodel.ops.linalg import det as det
 from cugraphmodel.ops.linalg import einsum as einsum

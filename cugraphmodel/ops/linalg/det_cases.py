@@ -1,0 +1,42 @@
+"""Cases of Det."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.ops.case import OpCase
+
+__all__ = ["CASES"]
+
+Array = npt.NDArray[Any]
+
+
+def _det(x: Array) -> list[Array]:
+    return [np.asarray(np.linalg.det(x.astype(np.float64)))]
+
+
+def _case(name: str, x: Array, opset: int = 17) -> OpCase:
+    return OpCase(
+        name, "Det", [x], {}, opset, expected=_det, rtol=1e-11 if x.dtype == np.float64 else None
+    )
+
+
+_SINGULAR = np.array([[1, 2, 3], [2, 4, 6], [1, 0, 1]], np.float32)
+_SWAPPED = np.array([[0, 2, 1], [3, 0, 1], [0, 0, 4]], np.float32)
+
+CASES = [
+    _case("matrix", OpCase.random(1, 3, 3), 11),
+    _case("stack", OpCase.random(2, 2, 3, 5, 5)),
+    _case("one", OpCase.random(3, 4, 1, 1)),
+    _case("none", np.zeros((2, 0, 0), np.float32)),
+    _case("singular", _SINGULAR),
+    _case("zero_pivot", _SWAPPED),
+    _case("nan", np.stack([_SWAPPED, _SWAPPED * np.float32(np.nan)])),
+    _case("overflows_on_the_way", np.diag(np.array([1e30, 1e30, 1e-30, 1e-30], np.float32))),
+    _case("many_rows", OpCase.random(4, 2, 33, 33)),
+    _case("in_scratch", OpCase.random(5, 2, 81, 81, dtype="float64") / 4),
+    _case("float16", OpCase.random(6, 3, 4, 4, dtype="float16")),
+]
