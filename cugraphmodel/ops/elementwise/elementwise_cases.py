@@ -198,9 +198,15 @@ def _storage_cast() -> Iterator[OpCase]:
         up = functools.partial(_constant, [1, 2, 4, 4, 2, 4]) if scales else None
         like = np.ones(1, entry.numpy)
         yield OpCase(name, "CastLike", [data + scales, like], opset=25, expected=up)
-        for target, code in {"float32": 1, "bfloat16": 16, "int32": 6}.items():
+        targets = {"float32": 1, "bfloat16": 16, "int32": 6}
+        for target, code in targets.items():
+            if target != "float32" and name not in ("float8_e4m3fn", "int4"):
+                continue
             stored = (data + scales).astype(entry.numpy)
             yield OpCase(f"{name}_to_{target}", "Cast", [stored], {"to": code}, opset=25)
+    special = np.array([0.0, -1.0, np.inf, np.nan]).astype("float8_e5m2")
+    for op_type in ("IsInf", "IsNaN"):
+        yield OpCase("float8_e5m2", op_type, [special], opset=20)
     large = _f32([1e9, -1e9, np.inf, -np.inf, np.nan])
     for code, highest in ((17, 448), (18, 240), (19, 57344), (20, 57344)):
         for saturate in (0, 1):

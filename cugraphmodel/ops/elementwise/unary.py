@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from cugraphmodel.dtypes import c_type, from_onnx
+from cugraphmodel.dtypes import DTYPES, c_type, from_onnx
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import (
     BOOL,
@@ -122,6 +122,7 @@ def _cast_lower(
 
 
 _BOOL_RESULT = np.dtype("bool")
+FLOAT8 = tuple(entry.numpy for entry in DTYPES if 17 <= entry.onnx_code <= 20)
 
 register(
     unary("Abs", 6, "el_abs(x0)", NUMBERS),
@@ -150,8 +151,8 @@ register(
         attributes=[("alpha", 0.2), ("beta", 0.5)],
     ),
     unary("HardSwish", 14, "cg_act_hard_swish(x0, a, b)"),
-    unary("IsInf", 10, _isinf, result=_BOOL_RESULT),
-    unary("IsNaN", 9, "cg_isnan(x0)", result=_BOOL_RESULT),
+    unary("IsInf", 10, _isinf, FLOATS + FLOAT8, result=_BOOL_RESULT),
+    unary("IsNaN", 9, "cg_isnan(x0)", FLOATS + FLOAT8, result=_BOOL_RESULT),
     unary("LeakyRelu", 6, "cg_act_leaky_relu(x0, a, b)", attributes=[("alpha", 0.01)]),
     unary("Log", 6, "cg_log(x0)"),
     unary("Mish", 18, "cg_act_mish(x0, a, b)"),
