@@ -69,7 +69,7 @@ struct Functions {
 // ---- Weights times state
 
 // Loads of so many turns of the loop over the state are under way at once.
-constexpr int kUnroll = ROWS == 1 ? 4 : 1;
+constexpr int kUnroll = ROWS == 1 ? (VECTOR == 4 ? 2 : 4) : 1;
 
 template <int N>
 struct Sums {

@@ -43,9 +43,14 @@ Values = Sequence[Value | None]
 MAX_SEQUENCE_WEIGHT_BYTES = 256 * 1024
 MIN_SEQUENCE_STEPS = 3
 SEQUENCE_LANES = 8
-SEQUENCE_THREADS = 512
+SEQUENCE_THREADS = {4: 512, 8: 256}  # by bytes of the accumulator, see sequence.cu
 STEP_LANES = 32
 STEP_THREADS = 128
+
+
+def _accumulator_of(dtype: np.dtype) -> np.dtype:
+    """What the kernels compute a float dtype in."""
+    return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
 def _infer(node: Node, inputs: Values) -> list[TensorType]:
@@ -67,7 +72,7 @@ class _Recurrence:
     @property
     def accumulator(self) -> np.dtype:
         """What sums and the state between steps are held in."""
-        return np.promote_types(self.layer.x.dtype, np.float32)
+        return _accumulator_of(self.layer.x.dtype)
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
@@ -155,7 +160,8 @@ class _Recurrence:
             if ceil_div(layer.batch, rows) * layer.num_directions <= WAVE_BLOCKS
         ]
         rows = filling[0] if filling else choices[-1]
-        threads = min(SEQUENCE_THREADS, 32 * ceil_div(layer.hidden * SEQUENCE_LANES, 32))
+        most = SEQUENCE_THREADS[self.accumulator.itemsize]
+        threads = min(most, 32 * ceil_div(layer.hidden * SEQUENCE_LANES, 32))
         for first, count in self.directions():
             yield Launch(
                 "ops/recurrent/sequence.cu",
@@ -235,7 +241,7 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     layer = Layer.of(node, inputs)
     given = tuple(outputs[position] if position < len(outputs) else None for position in range(3))
     rows, columns = layer.num_steps * layer.batch, layer.weights.shape[0] * layer.weights.shape[1]
-    accumulator = np.promote_types(layer.x.dtype, np.float32)
+    accumulator = _accumulator_of(layer.x.dtype)
     projected = Workspace(rows * columns * accumulator.itemsize)
     recurrence = _Recurrence(layer, (given[0], given[1], given[2]), projected)
     launches = []

@@ -238,6 +238,8 @@ LSTM = [
     _case("large", "LSTM", 4, 3, 10, 132, lengths=[4, 2, 3]),
     _case("float16", "LSTM", 5, 3, 6, 8, "float16", initial=True),
     _case("float16_two_steps", "LSTM", 2, 3, 6, 8, "float16", initial=True, lengths=[2, 1, 0]),
+    _case("bfloat16", "LSTM", 3, 2, 6, 8, "bfloat16", opset=22, initial=True),
+    _case("bfloat16_two_steps", "LSTM", 2, 2, 6, 5, "bfloat16", opset=22, initial=True),
     _case("float64", "LSTM", 5, 9, 6, 9, "float64", initial=True, peepholes=True),
     _case("float64_two_steps", "LSTM", 2, 9, 6, 8, "float64", initial=True),
 ]
@@ -269,6 +271,7 @@ GRU = [
         clip=1.5,
     ),
     _case("float16", "GRU", 5, 3, 6, 8, "float16", initial=True),
+    _case("bfloat16", "GRU", 3, 2, 6, 8, "bfloat16", opset=22, initial=True),
     _case("float64", "GRU", 2, 3, 6, 8, "float64", initial=True),
 ]
 

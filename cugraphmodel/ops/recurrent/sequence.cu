@@ -5,7 +5,10 @@
 #include "device.cuh"
 #include "cell.cuh"
 
-extern "C" __global__ void __launch_bounds__(512, 1)
+// Of a block at most; sums in double take twice the registers.
+constexpr int kMaxThreads = sizeof(Accumulator) == 8 ? 256 : 512;
+
+extern "C" __global__ void __launch_bounds__(kMaxThreads, 1)
     recurrent_sequence(const Accumulator* __restrict__ projected,
                        const Scalar* __restrict__ weights, const Scalar* __restrict__ bias,
                        const Scalar* __restrict__ peepholes, const int* __restrict__ lengths,
