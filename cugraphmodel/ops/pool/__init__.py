@@ -3,3 +3,4 @@
 from cugraphmodel.ops.pool import global_pool as global_pool
 from cugraphmodel.ops.pool import max_unpool as max_unpool
 from cugraphmodel.ops.pool import pool as pool
+from cugraphmodel.ops.pool import quantized_pool as quantized_pool

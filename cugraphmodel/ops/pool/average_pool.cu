@@ -1,19 +1,6 @@
 #include "device.cuh"
 #include "sliding_pool.cuh"
 
-// Positions of the window along one axis that count for an average: those inside the input, and with
-// `count_padding` those inside its padding too.
-CG_DEV int count_positions(const Window& w, const Output& output, int axis, int count_padding) {
-  const int least = count_padding ? -w.pad[axis] : 0;
-  const int end = w.input[axis] + (count_padding ? w.pad_end[axis] : 0);
-  int count = 0;
-  for (int k = 0; k < w.kernel[axis]; ++k) {
-    const int at = output.origin[axis] + k * w.dilation[axis];
-    count += at >= least && at < end;
-  }
-  return count;
-}
-
 extern "C" __global__ void average_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y,
                                         Window w, int count_padding) {
   const Output output(w);

@@ -2,3 +2,4 @@
 
 from cugraphmodel.ops.quantize import dynamic as dynamic
 from cugraphmodel.ops.quantize import linear as linear
+from cugraphmodel.ops.quantize import pointwise as pointwise
