@@ -12,6 +12,8 @@
 // kReflection. ALIGN_CORNERS: 0 or 1. RANK, TAPS.
 #include "device.cuh"
 
+// What an element is that lies outside of x: 0, the nearest one inside, or the one that it mirrors. For
+// cubic and kBorder this is what PyTorch and ONNX Runtime do; onnx.reference moves the location instead.
 enum Padding { kZeros, kBorder, kReflection };
 
 // Rounding to the nearest element depends on the last bit of a location, so it is computed in the
@@ -48,10 +50,7 @@ CG_DEV bool find_taps(Taps& taps, int d, Coordinate location, int size, int stri
   Coordinate x = ALIGN_CORNERS ? (location + 1) / 2 * last : ((location + 1) * size - 1) / 2;
   if (TAPS == 1) x = cg_round(x);
   const int period = ALIGN_CORNERS ? 2 * (size - 1) : 2 * size;
-  if (PADDING == kBorder) {
-    const Coordinate margin = ALIGN_CORNERS ? Coordinate(0) : Coordinate(0.5);
-    if (x < -margin || x > last + margin) x = cg_min(cg_max(x, Coordinate(0)), last);
-  } else if (PADDING == kReflection) {
+  if (PADDING == kReflection) {
     x = period == 0 ? Coordinate(0) : x - period * cg_floor(x / period);
     x = cg_min(cg_max(x, Coordinate(0)), Coordinate(period));
   } else {
@@ -115,7 +114,7 @@ CG_DEV SCALAR nearest(const Taps& taps, const SCALAR* x) {
 extern "C" __global__ void __launch_bounds__(256)
     grid_sample(const SCALAR* __restrict__ x, const GRID* __restrict__ grid,
                 SCALAR* __restrict__ y, long long num_locations, int num_positions,
-                int num_channels, int channels, Dims size, Dims strides) {
+                int num_channels, int channels, CG_PARAM Dims size, CG_PARAM Dims strides) {
   const long long location = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (location >= num_locations) return;
   const long long image = location / num_positions;

@@ -38,11 +38,10 @@ def _taps(
         location = float(location)
     last = size - 1
     x = (location + 1) / 2 * last if align_corners else ((location + 1) * size - 1) / 2
-    margin = 0.0 if align_corners else 0.5
     if mode == "nearest":
         x = np.rint(x)
-    if padding == "border" and not -margin <= x <= last + margin:
-        x = min(max(x, 0), last)
+    if padding == "border":
+        x = min(max(x, -8), last + 8)  # all taps lie beyond the border
     if np.isinf(x):
         return []
     first = math.floor(x)
