@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cugraphmodel.errors import DataIndexError
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.movement.reverse_sequence_cases import reverse_sequence
 from cugraphmodel.ops.movement.strided_copy import Copy
 from cugraphmodel.ops.spec import Unsupported
 from cugraphmodel.ops.strides import contiguous_strides
@@ -257,6 +258,47 @@ def test_bad_index_raises_and_leaves_the_graph_usable(
         harness.write_inputs(case, executable, case.inputs)
         (output,) = harness.replay(executable)
     harness.assert_close(case, output, harness.expected_outputs(case)[0])
+
+
+@many_examples
+@given(data=st.data(), dtype=dtypes, time_axis=st.integers(0, 1))
+def test_reverse_sequence_turns_each_entry_within_its_length(
+    opened_device: Device, data: st.DataObject, dtype: str, time_axis: int
+) -> None:
+    size = st.sampled_from([1, 2, 3, 8, 17])
+    shape = tuple(data.draw(st.lists(size, min_size=2, max_size=4)))
+    batch, steps = shape[1 - time_axis], shape[time_axis]
+    lengths = data.draw(st.lists(st.integers(0, steps), min_size=batch, max_size=batch))
+    array = counted(shape, dtype)
+    attributes = {"batch_axis": 1 - time_axis, "time_axis": time_axis}
+    case = OpCase("random", "ReverseSequence", [array, ints(*lengths)], attributes)
+    (output,) = harness.run(case, opened_device)
+    np.testing.assert_array_equal(output, reverse_sequence(array, ints(*lengths), time_axis))
+
+
+@pytest.mark.parametrize("length", [-1, 4, 2**40])
+def test_a_length_beyond_the_sequence_raises(opened_device: Device, length: int) -> None:
+    case = OpCase("bad", "ReverseSequence", [counted((3, 2)), ints(3, length)])
+    with harness.prepared(case, opened_device) as executable:
+        harness.write_inputs(case, executable, case.inputs)
+        with pytest.raises(DataIndexError, match="ReverseSequence"):
+            executable.replay()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "attributes", "reason"),
+    [
+        (ints(1, 1), {"batch_axis": 1, "time_axis": 1}, "batch_axis=1, time_axis=1"),
+        (ints(1, 1), {"batch_axis": 2, "time_axis": 0}, "batch_axis=2, time_axis=0"),
+        (ints(1, 1, 1), {}, "does not hold a length for each entry of axis 1"),
+    ],
+)
+def test_reverse_sequence_says_why_it_cannot_run(
+    lengths: harness.Array, attributes: dict[str, Any], reason: str
+) -> None:
+    case = OpCase("refused", "ReverseSequence", [counted((3, 2, 4)), lengths], attributes)
+    with pytest.raises(Unsupported, match=reason):
+        harness.graph_of(case)
 
 
 def test_gather_from_an_empty_axis_raises(opened_device: Device) -> None:
