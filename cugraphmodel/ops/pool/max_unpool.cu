@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // One thread an element of y.
 extern "C" __global__ void __launch_bounds__(256)
     max_unpool(const WORD* __restrict__ x, const int* __restrict__ owners, WORD* __restrict__ y,
-               long long count, Dims shape, Dims inner) {
+               long long count, CG_PARAM Dims shape, CG_PARAM Dims inner) {
   const long long position = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (position >= count) return;
   long long rest = position, place = 0, stride = 1;
