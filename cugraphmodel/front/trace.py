@@ -70,8 +70,8 @@ def trace(
             shape = input_shapes[info.name]
             if info.dtype is None or len(shape) > MAX_RANK:
                 tracer.problems.append(
-                    f"input {info} is not supported; tensors of bool, integers, float16, float32 "
-                    f"and float64 with up to {MAX_RANK} dimensions are."
+                    f"input {info} is not supported; tensors of bool, integers and floats with up "
+                    f"to {MAX_RANK} dimensions are."
                 )
                 tracer.unknown.add(info.name)
             else:

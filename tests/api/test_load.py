@@ -143,7 +143,6 @@ def test_every_unsupported_node_is_listed_in_one_error() -> None:
     ("signature", "body", "words"),
     [
         ("(string[N] x) => (string[N] y)", "y = Identity(x)", "input x: string[N]"),
-        ("(bfloat16[N] x) => (bfloat16[N] y)", "y = Relu(x)", "input x: bfloat16[N]"),
         ("(complex64[N] x) => (complex64[N] y)", "y = Identity(x)", "input x: complex64[N]"),
         ("(float[N] x, seq(float[N]) s) => (float[N] y)", "y = Relu(x)", "input s: sequence"),
         ("(optional(float[N]) x) => (bool y)", "y = OptionalHasElement(x)", "input x: optional"),
