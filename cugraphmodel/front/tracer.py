@@ -259,6 +259,9 @@ class Tracer:
                 return  # what it lacks is reported with the node that should have made it
             if spec is None and not folds:
                 raise Unsupported(_no_kernel(node))
+            if spec is not None and spec.tables is not None:
+                tables = [self.literal(t, f"{self.label(node)}::table") for t in spec.tables(node)]
+                node = replace(node, inputs=(*node.inputs, *tables))
             bound, types = self._infer(node, spec) if spec else (node, None)
             if folds and types is not None:
                 given = [self.values[name] if name else None for name in node.inputs]

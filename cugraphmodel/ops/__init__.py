@@ -4,6 +4,7 @@ from cugraphmodel.ops import conv as conv
 from cugraphmodel.ops import elementwise as elementwise
 from cugraphmodel.ops import linalg as linalg
 from cugraphmodel.ops import matmul as matmul
+from cugraphmodel.ops import ml as ml
 from cugraphmodel.ops import movement as movement
 from cugraphmodel.ops import norm as norm
 from cugraphmodel.ops import pool as pool

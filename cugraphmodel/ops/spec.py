@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
 
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.launch import Launch
@@ -37,6 +40,8 @@ class OpSpec:
         host_inputs: positions of inputs whose values must be known at capture time; they come in
             ``node.host_values`` and are not device arguments.
         is_view: the first output has the bytes of the first input, so nothing runs.
+        tables: ``node -> arrays`` that the kernels read, made of attributes: a tree, say. They come
+            as inputs after the node's own. Raises :class:`Unsupported` for what makes no table.
     """
 
     op_type: str
@@ -46,6 +51,7 @@ class OpSpec:
     host_inputs: tuple[int, ...] = ()
     is_view: bool = False
     domain: str = ""
+    tables: Callable[[Node], Sequence[npt.NDArray[Any]]] | None = None
 
 
 _SPECS: dict[tuple[str, str], dict[int, OpSpec]] = {}

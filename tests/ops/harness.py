@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -46,12 +47,16 @@ def graph_of(case: OpCase) -> Graph:
         name="tested",
         index=0,
     )
+    constants = _constants(case, {*case.constant_inputs, *spec.host_inputs})
+    for number, table in enumerate(spec.tables(node) if spec.tables else ()):
+        inputs.append(Value(table.dtype, table.shape, f"table{number}"))
+        constants[f"table{number}"] = constant_of(table, f"{case} table {number}")
+    node = replace(node, inputs=tuple("" if value is None else value.name for value in inputs))
     types = spec.infer(node, inputs)
     outputs = [
         Value(inferred.dtype, inferred.shape, name)
         for name, inferred in zip(node.outputs, types, strict=True)
     ]
-    constants = _constants(case, {*case.constant_inputs, *spec.host_inputs})
     present = [value for value in inputs if value is not None]
     return Graph(
         nodes=(node,),

@@ -1,0 +1,6 @@
+"""Classical machine learning: the operators of ``ai.onnx.ml``."""
+
+from cugraphmodel.ops.ml import features as features
+from cugraphmodel.ops.ml import label_encoder as label_encoder
+from cugraphmodel.ops.ml import linear as linear
+from cugraphmodel.ops.ml import trees as trees
