@@ -12,7 +12,7 @@ from cugraphmodel.ops.case import OpCase
 from cugraphmodel.ops.conv.conv_cases import convolve
 from cugraphmodel.ops.quantize.linear_cases import quantized
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "conv_integer", "qlinear_conv"]
 
 Array = npt.NDArray[Any]
 
@@ -38,7 +38,9 @@ def _sum(
     return convolve(x_wide, weights_wide, **attributes)
 
 
-def _conv_integer(**attributes: Any) -> Callable[..., Sequence[Array]]:
+def conv_integer(**attributes: Any) -> Callable[..., Sequence[Array]]:
+    """ConvInteger with these attributes."""
+
     def expected(
         x: Array, weights: Array, x_zero: Array | None = None, weights_zero: Array | None = None
     ) -> Sequence[Array]:
@@ -47,8 +49,8 @@ def _conv_integer(**attributes: Any) -> Callable[..., Sequence[Array]]:
     return expected
 
 
-def _qlinear_conv(**attributes: Any) -> Callable[..., Sequence[Array]]:
-    """In float32 from the sum on, as ONNX Runtime does it."""
+def qlinear_conv(**attributes: Any) -> Callable[..., Sequence[Array]]:
+    """QLinearConv with these attributes, in float32 from the sum on as ONNX Runtime does it."""
 
     def expected(
         x: Array,
@@ -82,7 +84,7 @@ def _integer_case(
     inputs: list[Array | None] = [_bytes(1, x, dtypes[0]), _bytes(2, weights, dtypes[1])]
     for seed, (shape, dtype) in enumerate(zip(zeros, dtypes, strict=True)):
         inputs.append(None if shape is None else _bytes(seed + 3, shape, dtype))
-    expected = _conv_integer(**attributes)
+    expected = conv_integer(**attributes)
     return OpCase(name, "ConvInteger", inputs, attributes, 10, expected=expected)
 
 
@@ -140,7 +142,7 @@ def _qlinear_case(
     ]
     if bias:
         inputs.append(_bytes(8, weights[:1], "int16").astype(np.int32))
-    expected = _qlinear_conv(**attributes)
+    expected = qlinear_conv(**attributes)
     return OpCase(name, "QLinearConv", inputs, attributes, 10, expected=expected)
 
 
@@ -170,7 +172,7 @@ QLINEAR = [
         ],
         {"auto_pad": "SAME_UPPER"},
         10,
-        expected=_qlinear_conv(pads=[0, 1, 1, 1]),
+        expected=qlinear_conv(pads=[0, 1, 1, 1]),
     ),
 ]
 

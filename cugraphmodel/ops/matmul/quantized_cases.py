@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cugraphmodel.ops.case import OpCase
 from cugraphmodel.ops.quantize.linear_cases import dynamic_quantize, quantized
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "matmul_integer", "qlinear_matmul"]
 
 Array = npt.NDArray[Any]
 MICROSOFT = "com.microsoft"
@@ -44,9 +44,10 @@ def _sum(left: Array, right: Array, left_zero: Array | None, right_zero: Array |
     )
 
 
-def _matmul_integer(
+def matmul_integer(
     left: Array, right: Array, left_zero: Array | None = None, right_zero: Array | None = None
 ) -> Sequence[Array]:
+    """The exact product; it wraps like int32."""
     return [_sum(left, right, left_zero, right_zero)]
 
 
@@ -56,7 +57,7 @@ def _requantized(total: Array, factor: Array, scale: Array, zero_point: Array) -
     return quantized(quotient, zero_point, zero_point.dtype)
 
 
-def _qlinear_matmul(
+def qlinear_matmul(
     left: Array,
     left_scale: Array,
     left_zero: Array,
@@ -66,6 +67,7 @@ def _qlinear_matmul(
     scale: Array,
     zero_point: Array,
 ) -> Sequence[Array]:
+    """The product, quantised in float32 as ONNX Runtime does it."""
     total = _sum(left, right, left_zero, right_zero)
     factor = _rows(left_scale, left) * right_scale.astype(np.float32)
     return [_requantized(total, factor, scale, zero_point)]
@@ -135,7 +137,7 @@ def _integer_case(
     inputs: list[Array | None] = [_bytes(1, left, dtypes[0]), _bytes(2, right, dtypes[1])]
     for seed, (shape, dtype) in enumerate(zip(zeros, dtypes, strict=True)):
         inputs.append(None if shape is None else _bytes(seed + 3, shape, dtype))
-    return OpCase(name, "MatMulInteger", inputs, opset=10, expected=_matmul_integer)
+    return OpCase(name, "MatMulInteger", inputs, opset=10, expected=matmul_integer)
 
 
 INTEGER = [
@@ -168,7 +170,7 @@ INTEGER = [
             np.array(127, np.int8),
         ],
         opset=10,
-        expected=_matmul_integer,
+        expected=matmul_integer,
     ),
 ]
 
@@ -194,7 +196,7 @@ def _qlinear_case(
         output_scale,
         _bytes(7, (), dtypes[2]),
     ]
-    return OpCase(name, "QLinearMatMul", inputs, opset=opset, expected=_qlinear_matmul)
+    return OpCase(name, "QLinearMatMul", inputs, opset=opset, expected=qlinear_matmul)
 
 
 QLINEAR = [
@@ -220,7 +222,7 @@ QLINEAR = [
             np.array(3, np.int8),
         ],
         opset=10,
-        expected=_qlinear_matmul,
+        expected=qlinear_matmul,
     ),
 ]
 

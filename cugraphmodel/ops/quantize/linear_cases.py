@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ops.case import OpCase
 
-__all__ = ["CASES", "dequantize", "dynamic_quantize", "quantize", "quantized"]
+__all__ = ["CASES", "DEQUANTIZE", "dequantize", "dynamic_quantize", "quantize", "quantized"]
 
 Array = npt.NDArray[Any]
 HALVES = np.arange(-9, 10, dtype=np.float32) / 2
