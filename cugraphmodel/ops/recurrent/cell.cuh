@@ -71,10 +71,8 @@ struct Functions {
 // Loads of so many turns of the loop over the state are under way at once.
 constexpr int kUnroll = ROWS == 1 ? (VECTOR == 4 ? 2 : 4) : 1;
 
-template <int N>
-struct Sums {
-  Accumulator v[N][ROWS];
-};
+// Of so many neighbouring lanes each the first one finishes a row.
+constexpr int kLanesPerRow = LANES / ROWS;
 
 template <class T>
 CG_DEV void load_vector(const T* from, Accumulator (&to)[VECTOR]) {
@@ -87,17 +85,37 @@ CG_DEV void load_vector(const T* from, Accumulator (&to)[VECTOR]) {
 #endif
 }
 
-// sums[g][r] = weights of gate g times state of row r, for one unit; all its lanes get all sums.
+// Adds up over the lanes of a unit. Of the sums of all rows each lane ends with that of the row
+// lane / kLanesPerRow: at every exchange, it gives half of its rows away for the other half's sums.
+CG_DEV Accumulator sum_of_my_row(Accumulator (&sums)[ROWS]) {
+  if constexpr (ROWS == 1 && LANES == 32) return cg_warp_sum(sums[0]);
+#pragma unroll
+  for (int rows = ROWS / 2, offset = LANES / 2; rows > 0; rows /= 2, offset /= 2) {
+    const bool upper = (threadIdx.x & offset) != 0;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const Accumulator given = upper ? sums[r] : sums[r + rows];
+      const Accumulator kept = upper ? sums[r + rows] : sums[r];
+      sums[r] = kept + __shfl_xor_sync(0xffffffffu, given, offset);
+    }
+  }
+#pragma unroll
+  for (int offset = kLanesPerRow / 2; offset > 0; offset /= 2) {
+    sums[0] += __shfl_xor_sync(0xffffffffu, sums[0], offset);
+  }
+  return sums[0];
+}
+
+// sums[g] = weights of gate g times the state of this lane's row, for one unit.
 //   weights   [N, hidden, hidden], from the unit's row on
 //   state     rows of the state, state_stride apart, of which only num_rows are there
 template <int N, class State>
-CG_DEV Sums<N> products(const Scalar* weights, const State* state, long long state_stride,
-                        int num_rows, int hidden) {
-  Sums<N> sums = {};
-  const int lane = threadIdx.x % LANES;
+CG_DEV void products(const Scalar* weights, const State* state, long long state_stride,
+                     int num_rows, int hidden, Accumulator (&sums)[N]) {
+  Accumulator all[N][ROWS] = {};
   const long long gate_stride = (long long)hidden * hidden;
 #pragma unroll kUnroll
-  for (int k = lane * VECTOR; k < hidden; k += LANES * VECTOR) {
+  for (int k = threadIdx.x % LANES * VECTOR; k < hidden; k += LANES * VECTOR) {
     Accumulator weight[N][VECTOR];
 #pragma unroll
     for (int g = 0; g < N; ++g) load_vector(weights + g * gate_stride + k, weight[g]);
@@ -109,35 +127,13 @@ CG_DEV Sums<N> products(const Scalar* weights, const State* state, long long sta
       for (int g = 0; g < N; ++g) {
 #pragma unroll
         for (int i = 0; i < VECTOR; ++i) {
-          sums.v[g][r] = cg_fma(weight[g][i], element[i], sums.v[g][r]);
+          all[g][r] = cg_fma(weight[g][i], element[i], all[g][r]);
         }
       }
     }
   }
 #pragma unroll
-  for (int g = 0; g < N; ++g) {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-      for (int offset = LANES / 2; offset > 0; offset /= 2) {
-        sums.v[g][r] += __shfl_xor_sync(0xffffffffu, sums.v[g][r], offset);
-      }
-    }
-  }
-  return sums;
-}
-
-// The sums of row `lane`, without an array that is indexed at run time.
-template <int N>
-CG_DEV void pick(const Sums<N>& sums, int lane, Accumulator (&mine)[N]) {
-#pragma unroll
-  for (int g = 0; g < N; ++g) {
-    mine[g] = sums.v[g][0];
-#pragma unroll
-    for (int r = 1; r < ROWS; ++r) {
-      if (lane == r) mine[g] = sums.v[g][r];
-    }
-  }
+  for (int g = 0; g < N; ++g) sums[g] = sum_of_my_row(all[g]);
 }
 
 // ---- Gates
@@ -147,7 +143,7 @@ CG_DEV Accumulator mixed(Accumulator update, Accumulator fresh, Accumulator befo
   return (Accumulator(1) - update) * fresh + update * before;
 }
 
-// What a lane needs for its row of its unit. Lane r of a unit makes row r.
+// What a lane needs for its row of its unit.
 struct Unit {
   const Accumulator* projected;  // W x of its first gate; the others are `hidden` apart
   const Scalar* bias;            // of its first gate: W's, and R's kGates * hidden further; or null
@@ -243,7 +239,7 @@ struct Place {
   int direction;
   long long row0;  // of the block
   int num_rows;    // of the block
-  int lane;
+  int row_here;    // within the block; one that is not there stands for the first
   long long row;
   int length;
 
@@ -256,12 +252,14 @@ struct Place {
         direction(int(shape.first_direction) + direction_of_launch),
         row0((long long)slice * ROWS),
         num_rows(int(shape.batch - row0 < ROWS ? shape.batch - row0 : ROWS)),
-        lane(threadIdx.x % LANES),
-        row(row0 + (lane < num_rows ? lane : 0)),
+        row_here(threadIdx.x % LANES / kLanesPerRow),
+        row(row0 + (row_here < num_rows ? row_here : 0)),
         length(row_length(layer.lengths, row, int(shape.num_steps), error_word, error_code)) {}
 
   CG_DEV bool reversed() const { return direction == shape.reversed_direction; }
-  CG_DEV bool owns(int j) const { return lane < num_rows && j < hidden; }
+  CG_DEV bool owns(int j) const {
+    return threadIdx.x % kLanesPerRow == 0 && row_here < num_rows && j < hidden;
+  }
 
   // Row j of a gate's weights; of the last unit for a j beyond it.
   CG_DEV const Scalar* weights(int gate, int j) const {

@@ -20,7 +20,6 @@ extern "C" __global__ void __launch_bounds__(kMaxThreads, 1)
   const Layer layer = {projected, weights, bias, peepholes, lengths, y, y_h, y_c};
   const Place place(shape, functions, layer, blockIdx.x, blockIdx.y, error_word, error_code);
   const int hidden = place.hidden;
-  const int lane = place.lane;
   const int group = threadIdx.x / LANES;
   const int num_groups = blockDim.x / LANES;
 
@@ -40,10 +39,10 @@ extern "C" __global__ void __launch_bounds__(kMaxThreads, 1)
     const bool running = step < place.length;
     for (int j0 = 0; j0 < hidden; j0 += num_groups) {
       const int j = j0 + group;
-      const int at = lane * hidden + j;
+      const int at = place.row_here * hidden + j;
       constexpr int kNow = kIsGru ? 2 : kGates;
       Accumulator sum[kNow];
-      pick(products<kNow>(place.weights(0, j), h, hidden, place.num_rows, hidden), lane, sum);
+      products(place.weights(0, j), h, hidden, place.num_rows, hidden, sum);
       if (!place.owns(j)) continue;
       const Unit unit = place.unit(step, j);
       if constexpr (kIsGru) {
@@ -61,9 +60,9 @@ extern "C" __global__ void __launch_bounds__(kMaxThreads, 1)
     if constexpr (kIsGru) {
       for (int j0 = 0; j0 < hidden; j0 += num_groups) {
         const int j = j0 + group;
-        const int at = lane * hidden + j;
+        const int at = place.row_here * hidden + j;
         Accumulator sum[1];
-        pick(products<1>(place.weights(2, j), other, hidden, place.num_rows, hidden), lane, sum);
+        products(place.weights(2, j), other, hidden, place.num_rows, hidden, sum);
         if (!place.owns(j)) continue;
         const Unit unit = place.unit(step, j);
         const Accumulator next = mixed(extra[at], unit.g(unit.gate(2, sum[0])), h[at]);

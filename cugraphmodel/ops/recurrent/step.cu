@@ -22,21 +22,19 @@ extern "C" __global__ void __launch_bounds__(128)
   const int hidden = place.hidden;
   const int j = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
   const long long block_state = (place.direction * shape.batch + place.row0) * hidden;
-  const long long at = block_state + (long long)place.lane * hidden + j;
+  const long long at = block_state + (long long)place.row_here * hidden + j;
   const long long block_before =
       place.direction * previous_direction + place.row0 * previous_batch;
-  const long long before_at = block_before + place.lane * previous_batch + j;
+  const long long before_at = block_before + place.row_here * previous_batch + j;
 
   constexpr int kNow = PHASE == 0 ? kGates : PHASE == 1 ? 2 : 1;
   Accumulator sum[kNow] = {};
   if constexpr (PHASE == 2) {
     const Accumulator* state = reset + block_state;
-    pick(products<kNow>(place.weights(2, j), state, hidden, place.num_rows, hidden), place.lane,
-         sum);
+    products(place.weights(2, j), state, hidden, place.num_rows, hidden, sum);
   } else if (previous_h != nullptr) {
     const PREVIOUS* state = previous_h + block_before;
-    pick(products<kNow>(place.weights(0, j), state, previous_batch, place.num_rows, hidden),
-         place.lane, sum);
+    products(place.weights(0, j), state, previous_batch, place.num_rows, hidden, sum);
   }
   if (!place.owns(j)) return;
 
