@@ -7,12 +7,14 @@ from pathlib import Path
 
 import cugraphmodel.ops  # noqa: F401  (registers every operator)
 from cugraphmodel.front.fold import FOLDABLE
+from cugraphmodel.front.microsoft import COMPOSED
 from cugraphmodel.ops.spec import OpSpec, registered
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- operators: begin (python docs/operators.py) -->\n"
 END = "<!-- operators: end -->\n"
 OWN_DOMAIN = "cugraphmodel"  # what fusion passes make; never in a file
+BOUNDED = "Bounded"
 # Questions about shapes and stored values are answered by cugraphmodel/front/trace.py.
 KNOWN_AT_CAPTURE = FOLDABLE | {"Constant", "Identity", "Shape", "Size"}
 
@@ -29,6 +31,14 @@ def table() -> str:
     for family, operators in sorted(families.items()):
         listed = ", ".join(f"{name} {version}" for name, version in sorted(operators.items()))
         rows.append(f"| {family} | {listed} |")
+    composed = sorted(".".join(filter(None, key)) for key in COMPOSED)
+    rows.append(f"| written as other operators | {', '.join(composed)} |")
+    bounded = ", ".join(
+        f"{spec.op_type.removeprefix(BOUNDED)} {spec.since_version}"
+        for spec in registered()
+        if spec.domain == OWN_DOMAIN and spec.op_type.startswith(BOUNDED)
+    )
+    rows.append(f"| with `bounded_outputs`, on computed data | {bounded} |")
     run = {spec.op_type for spec in registered()}
     folded = ", ".join(sorted(KNOWN_AT_CAPTURE - run))
     rows.append(f"| only where the result is known at capture | {folded} |")

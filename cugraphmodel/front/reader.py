@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cugraphmodel.dtypes import from_onnx
 from cugraphmodel.errors import ModelLoadError, UnsupportedModelError
+from cugraphmodel.front.microsoft import COMPOSED, MICROSOFT
 from cugraphmodel.front.proto import domain_name, read_node, read_parameters
 from cugraphmodel.front.source import FileNode, SourceModel, TensorInfo
 
@@ -93,7 +94,7 @@ def _convert(model: Any, name: str) -> SourceModel:
         )
     if model.ByteSize() < onnx.checker.MAXIMUM_PROTOBUF:
         try:
-            onnx.checker.check_model(_shaped(model))
+            onnx.checker.check_model(_checkable(model))
         except (onnx.checker.ValidationError, ValueError) as error:
             raise ModelLoadError(f"{name} is not a valid ONNX model: {error}") from error
     parameters = read_parameters(model.graph, name)
@@ -122,21 +123,50 @@ def _convert(model: Any, name: str) -> SourceModel:
     )
 
 
-def _shaped(model: Any) -> Any:
-    """The model, or a copy if inputs or outputs declare no shape, which onnx's checker demands."""
+def _checkable(model: Any) -> Any:
+    """The model, or a copy without what onnx's checker minds and this library takes.
+
+    That is: an input or output that declares no shape, and an operator of ONNX Runtime's that its
+    optimizer puts into the standard domain.
+    """
     import onnx
+
+    versions = {domain_name(entry.domain): entry.version for entry in model.opset_import}
 
     def shapeless(graph: Any) -> list[Any]:
         tensors = [v.type.tensor_type for v in (*graph.input, *graph.output) if v.HasField("type")]
         return [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
 
-    if not shapeless(model.graph):
+    def foreign(graph: Any) -> list[Any]:
+        return [
+            node
+            for node in _nodes(graph)
+            if (domain_name(node.domain), node.op_type) in COMPOSED
+            and not node.domain
+            and not onnx.defs.has(node.op_type, versions.get("", 0))
+        ]
+
+    if not shapeless(model.graph) and not foreign(model.graph):
         return model
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for tensor in shapeless(copy.graph):
         tensor.shape.SetInParent()
+    for node in foreign(copy.graph):
+        node.domain = MICROSOFT
+        if MICROSOFT not in versions:
+            copy.opset_import.append(onnx.helper.make_opsetid(MICROSOFT, 1))
+            versions[MICROSOFT] = 1
     return copy
+
+
+def _nodes(graph: Any) -> Iterable[Any]:
+    """The nodes of a graph and of all graphs inside it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _nodes(attribute.g)
 
 
 def _external_tensors(graph: Any) -> Iterable[Any]:

@@ -21,6 +21,7 @@ from cugraphmodel.errors import ModelLoadError, NodeProblem
 from cugraphmodel.front import control_flow, sequences
 from cugraphmodel.front.fold import FOLDABLE, fold_node, folds_exactly, literal
 from cugraphmodel.front.functions import function_body, is_function
+from cugraphmodel.front.microsoft import COMPOSED
 from cugraphmodel.front.source import SourceModel, Subgraph, names_read
 from cugraphmodel.ir import Constant, Node, Parameters, TensorType, Value
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find
@@ -234,7 +235,7 @@ class Tracer:
             return _STRUCTURAL[key]
         if find(node.domain, node.op_type, node.version) or self._folds(node):
             return None
-        return _follow_function if is_function(node) else None
+        return COMPOSED.get(key) or (_follow_function if is_function(node) else None)
 
     @contextmanager
     def _refusing(self, node: Node) -> Iterator[None]:

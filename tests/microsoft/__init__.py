@@ -1,0 +1,1 @@
+"""Operators of ONNX Runtime's own domain, which are written as operators of the standard."""
