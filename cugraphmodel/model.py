@@ -116,6 +116,7 @@ class LoadedModel:
         constant_inputs: Mapping[str, Array] | None = None,
         state: Mapping[str, str] | None = None,
         initial_state: Mapping[str, Array] | None = None,
+        bounded_outputs: bool = False,
         precision: Precision = "fp32",
         progress: Progress | None = None,
     ) -> CudaGraphModel:
@@ -136,6 +137,12 @@ class LoadedModel:
             initial_state: the state before the first run and after
                 :meth:`CudaGraphModel.reset_state`, of exactly its dtype and shape; where left out,
                 zeros, or a parameter's value now.
+            bounded_outputs: let an output of NonZero, NonMaxSuppression, Unique or Compress whose
+                size hangs on data have the largest size that it can have. It begins with what the
+                operator gives and ends with a fill: -1 for indices, 0 for values and counts. One
+                more output for each such node, called ``NAME.count`` after the first of its outputs
+                that are read, a scalar of int64, says how many entries count. No other node can
+                read what has such a size.
             precision: ``"fp32"``, accurate to fp32; or ``"ieee"``, fp32 multiply-adds only.
             progress: called as ``progress(what, done, total)`` while kernels compile.
 
@@ -159,7 +166,15 @@ class LoadedModel:
         free = [info for info in self.inputs if info.name not in fixed]
         shapes = bind_inputs(free, batch_size, dims or {}, input_shapes or {})
         with self._lock:
-            traced = trace(self._source, self._parameters, shapes, outputs, fixed, follower)
+            traced = trace(
+                self._source,
+                self._parameters,
+                shapes,
+                outputs,
+                fixed,
+                follower,
+                bounded_outputs=bounded_outputs,
+            )
             start = _initial_state(traced.graph, initial_state or {}, self._parameters)
             plan = build_plan(run_passes(traced.graph))
             executable = self._prepare(plan, capture=True, progress=progress)

@@ -89,10 +89,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         "A replay repeats itself, so nothing random is made",
     ),
     (
-        r"\((NonZero|Unique|NonMaxSuppression)",
-        "The size of the output hangs on computed data, and a captured graph has fixed shapes",
-    ),
-    (
         r"test_resize_downsample_scales_(cubic|linear)_align_corners: ",
         "The data take size * scale, not rounded, for the size of the output; the operator's text "
         "and ONNX Runtime take the output's size",
@@ -101,6 +97,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"test_attention_\w+_(bf16|fp16)(_expanded)?: AssertionError",
         "The data were rounded to 16 bits after every step of NumPy, and are further from what "
         "float64 gives than our output is",
+    ),
+    (
+        r"test_dft_inverse(_opset19)?: AssertionError",
+        "The data were computed in float32: they say 1.9e-7 where 0 is right, within 1e-7",
     ),
     (r"its trip count .* is computed", "The number of iterations is computed by the model"),
     (r"no kernel ran", "The output is known at capture or has the input's bytes: no kernel runs"),
@@ -215,13 +215,27 @@ def _check_data_set(
     with model.capture_graph(
         input_shapes={name: np.shape(array) for name, array in free.items()},
         constant_inputs={name: arrays[name] for name in bound},
+        bounded_outputs=True,
     ) as graph:
         replays = [graph.run(list(free.values())) for _ in range(2)]
         if not graph.num_kernels:
             raise AssertionError("no kernel ran")
     for got in replays:
-        for array, right in zip(got, outputs, strict=True):
-            assert_matches(array, _array(right), test.rtol, test.atol)
+        arrays_got, counts = got[: len(outputs)], got[len(outputs) :]
+        for array, right in zip(arrays_got, map(_array, outputs), strict=True):
+            kept = _entries_that_count(array, right, counts)
+            assert_matches(kept, right, test.rtol, test.atol)
+
+
+def _entries_that_count(array: Any, right: Any, counts: Sequence[Array]) -> Any:
+    """The first ``counts[0]`` entries of an output whose size hangs on data, without the fill.
+
+    The dimension in which it is larger is the one in which it differs from the right answer.
+    """
+    if not counts or array.shape == right.shape or array.ndim != right.ndim:
+        return array
+    differing = [d for d in range(array.ndim) if array.shape[d] != right.shape[d]]
+    return array.take(range(int(counts[0])), differing[0])
 
 
 def _array(data: Any) -> Any:

@@ -29,7 +29,7 @@ FOLDABLE = frozenset(
     """
     Abs Add And Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum DequantizeLinear Div
     Equal Exp Expand EyeLike Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual
-    Identity Less LessOrEqual Log MatMul Max Min Mod Mul Neg Not Or Pow Range Reciprocal
+    Identity Less LessOrEqual Log MatMul Max Min Mod Mul Neg NonZero Not Or Pow Range Reciprocal
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements
     ScatterND Shape Sign Sin Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Trilu
     Unsqueeze Where Xor

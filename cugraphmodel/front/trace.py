@@ -41,6 +41,8 @@ def trace(
     outputs: Sequence[str],
     constant_inputs: Mapping[str, Array],
     state: Mapping[str, str] | None = None,
+    *,
+    bounded_outputs: bool = False,
 ) -> Traced:
     """Type every value that ``outputs`` and ``state`` need, and fold what is constant.
 
@@ -51,12 +53,13 @@ def trace(
         outputs: value names.
         constant_inputs: inputs with a fixed value.
         state: input or parameter -> the value that takes its place after each run.
+        bounded_outputs: as in ``capture_graph``; the numbers of entries follow the outputs.
 
     Raises:
         UnsupportedModelError: lists every node that cannot run, and why.
         ShapeError, DtypeError: a state and what takes its place differ.
     """
-    tracer = Tracer(source, parameters)
+    tracer = Tracer(source, parameters, bounded_outputs)
     state = state or {}
     for name, array in source.parameters.items():
         if name in state:
@@ -92,7 +95,7 @@ def trace(
         inputs=tuple(
             info.name for info in source.inputs if info.name not in {*constant_inputs, *state}
         ),
-        outputs=tuple(outputs),
+        outputs=(*outputs, *dict.fromkeys(tracer.counts[n] for n in outputs if n in tracer.counts)),
         constants=tracer.constants,
         state=dict(state),
     )

@@ -24,6 +24,7 @@ from cugraphmodel.front.functions import function_body, is_function
 from cugraphmodel.front.microsoft import COMPOSED
 from cugraphmodel.front.source import SourceModel, Subgraph, names_read
 from cugraphmodel.ir import Constant, Node, Parameters, TensorType, Value
+from cugraphmodel.ops.select.select import BOUNDED, DOMAIN
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find
 
 __all__ = ["KERNEL_DTYPES", "MAX_RANK", "Scope", "Tracer"]
@@ -80,10 +81,13 @@ class Tracer:
         unknown: names of values that a problem keeps from being known.
         problems: why nodes cannot run.
         shape_parameters: parameters whose values were read to find shapes or geometry.
+        bounded_outputs: whether outputs may have the largest size that data can give them.
+        counts: name of such an output -> name of the number of entries that count.
     """
 
     source: SourceModel
     parameters: Parameters
+    bounded_outputs: bool = False
     nodes: list[Node] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
     constants: dict[str, Constant] = field(default_factory=dict)
@@ -92,6 +96,7 @@ class Tracer:
     unknown: set[str] = field(default_factory=set)
     problems: list[NodeProblem | str] = field(default_factory=list)
     shape_parameters: set[str] = field(default_factory=set)
+    counts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         source = self.source
@@ -250,10 +255,18 @@ class Tracer:
     def _place(self, node: Node) -> None:
         """Fold a node, or add it to those that run."""
         with self._refusing(node):
+            for name in self.counts.keys() & node.inputs:
+                raise Unsupported(
+                    f"the size of its input {name!r} hangs on data of the run; such a value can be "
+                    "an output of the graph, but no other node can read it."
+                )
             if self._fold_known(node):
                 return
             spec = find(node.domain, node.op_type, node.version)
             folds = self._folds(node)
+            if self._is_bounded(node, spec, folds):
+                node = self._bounded(node)
+                spec = find(node.domain, node.op_type, node.version)
             foldable = not node.domain and node.op_type in FOLDABLE
             if self.unknown.intersection(node.inputs) and (spec or foldable):
                 self.unknown.update(filter(None, node.outputs))
@@ -271,6 +284,35 @@ class Tracer:
                 self.nodes.append(self._typed(bound, types))
             else:
                 self._fold(node, types)
+
+    def _is_bounded(self, node: Node, spec: OpSpec | None, folds: bool) -> bool:
+        """Whether the size of an output hangs on data of the run."""
+        if node.domain or node.op_type not in BOUNDED or folds:
+            return False
+        if self.unknown.intersection(node.inputs):
+            return False
+        positions = () if spec is None else spec.host_inputs
+        return spec is None or any(
+            node.inputs[position] not in self.constants
+            for position in positions
+            if position < len(node.inputs) and node.inputs[position]
+        )
+
+    def _bounded(self, node: Node) -> Node:
+        """The node with outputs of the largest size, and a last one for how many entries count."""
+        if not self.bounded_outputs:
+            raise Unsupported(
+                "the size of its output hangs on data of the run, and a captured graph has fixed "
+                "shapes. capture_graph(bounded_outputs=True) gives it at its largest size, and how "
+                "many of its entries count."
+            )
+        num_outputs, hanging = BOUNDED[node.op_type]
+        missing = num_outputs - len(node.outputs)
+        read = [node.outputs[k] for k in hanging if k < len(node.outputs) and node.outputs[k]]
+        count = self.fresh(f"{next(iter(read), self.label(node))}.count")
+        self.counts.update(dict.fromkeys(read, count))
+        outputs = (*node.outputs, *[""] * missing, count)
+        return replace(node, domain=DOMAIN, op_type=f"Bounded{node.op_type}", outputs=outputs)
 
     def _folds(self, node: Node) -> bool:
         foldable = not node.domain and node.op_type in FOLDABLE

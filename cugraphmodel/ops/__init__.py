@@ -13,6 +13,7 @@ from cugraphmodel.ops import recurrent as recurrent
 from cugraphmodel.ops import reduce as reduce
 from cugraphmodel.ops import resize as resize
 from cugraphmodel.ops import sampling as sampling
+from cugraphmodel.ops import select as select
 from cugraphmodel.ops import signal as signal
 from cugraphmodel.ops import softmax as softmax
 from cugraphmodel.ops import topk as topk
