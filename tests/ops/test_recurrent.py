@@ -168,6 +168,7 @@ def test_the_kernel_follows_from_the_size() -> None:
         ({3: (1, 4)}, {}, r"B has shape \(1, 4\), expected \(1, 8\)"),
         ({5: (1, 1, 4)}, {}, r"initial_h has shape \(1, 1, 4\), expected \(1, 2, 4\)"),
         ({}, {"hidden_size": 3}, "hidden_size=3, but R has 4 units"),
+        ({}, {"clip": -1.0}, "clip=-1.0; a threshold is not negative"),
         ({}, {"direction": "backward"}, "direction='backward'"),
         ({}, {"activations": ["Tanh", "Tanh"]}, "2 entries; RNN takes 1 a direction"),
         ({}, {"activations": ["Gelu"]}, "Activation 'Gelu' is not one that the operator defines"),

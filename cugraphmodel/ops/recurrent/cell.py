@@ -176,6 +176,8 @@ class Layer:
             raise Unsupported(
                 f"hidden_size={self.node.attributes['hidden_size']}, but R has {self.hidden} units."
             )
+        if self.node.attributes.get("clip", 0.0) < 0:
+            raise Unsupported(f"clip={self.node.attributes['clip']}; a threshold is not negative.")
         if self.lengths is not None:
             check_dtype(self.lengths, (np.dtype(np.int32),))
             if self.lengths.shape != (self.batch,):

@@ -94,9 +94,10 @@ class _Recurrence:
     def is_sequence(self) -> bool:
         """Whether one launch makes all steps; see the table of this module."""
         layer = self.layer
+        if layer.num_steps < MIN_SEQUENCE_STEPS:
+            return layer.num_steps == 0  # the initial state is the final one
         weight_bytes = layer.recurrence.num_bytes // layer.num_directions
-        few_steps = 0 < layer.num_steps < MIN_SEQUENCE_STEPS
-        return weight_bytes <= MAX_SEQUENCE_WEIGHT_BYTES and not few_steps
+        return weight_bytes <= MAX_SEQUENCE_WEIGHT_BYTES
 
     def directions(self) -> Iterator[tuple[int, int]]:
         """First direction and their number, of each launch: both unless their functions differ."""

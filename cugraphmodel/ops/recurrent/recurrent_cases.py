@@ -279,6 +279,7 @@ RNN = [
     _case("one_unit", "RNN", 4, 1, 1, 1, bias=False),
     _case("many_rows", "RNN", 3, 140, 2, 3, lengths=[i % 4 for i in range(140)]),
     _case("one_step", "RNN", 1, 2, 5, 6, opset=7, initial=True),
+    _case("no_steps_large", "RNN", 0, 2, 4, 260, initial=True),
     _case("reverse", "RNN", 4, 2, 5, 8, direction="reverse", opset=22, initial=True),
     _case(
         "functions",

@@ -8,7 +8,7 @@
 
 // The state between steps is [num_directions, batch, hidden] in memory of the layer's own. At the
 // first step `previous_h` and `previous_c` are the initial state, and may be null.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 1)
     recurrent_step(const Accumulator* __restrict__ projected, const Scalar* __restrict__ weights,
                    const Scalar* __restrict__ bias, const Scalar* __restrict__ peepholes,
                    const int* __restrict__ lengths, const PREVIOUS* previous_h,
