@@ -25,8 +25,8 @@ from tests.mutation.report import FILE as REPORT
 from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
-from tests.mutation.scratch import Case, Run, Scratch
-from tests.mutation.trials import Result, Selection, draw, run_all
+from tests.mutation.scratch import Case, Scratch
+from tests.mutation.trials import HEADER_TESTS, Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
 
@@ -39,6 +39,7 @@ Instance = tuple[str, tuple[tuple[str, str], ...]]
 """A source and its macros."""
 
 
+@functools.cache
 def instances_of_cases() -> dict[str, list[Instance]]:
     """Case -> what its launches are compiled from."""
     return {
@@ -58,6 +59,12 @@ def files_of(source: str) -> frozenset[str]:
     return frozenset({*names, f"kernels/{DEVICE_HEADER}"})
 
 
+def files_in_use() -> set[str]:
+    """Kernel files that some case is compiled from."""
+    instances = itertools.chain.from_iterable(instances_of_cases().values())
+    return set().union(*(files_of(source) for source in {source for source, _ in instances}))
+
+
 def representative(instances: Iterable[Instance]) -> set[Instance]:
     """So many of them that each value of each macro of a source is there."""
     seen: set[tuple[str, ...]] = set()
@@ -70,7 +77,7 @@ def representative(instances: Iterable[Instance]) -> set[Instance]:
     return taken
 
 
-def cases_using(files: Set[str], scratches: Sequence[Scratch]) -> list[Case]:
+def cases_using(files: Set[str], scratches: Sequence[Scratch], memory: Memory) -> list[Case]:
     """The cases that are compiled from one of the files.
 
     Those of representative instances are run, to see which lines they run; the scratch copies share
@@ -83,15 +90,16 @@ def cases_using(files: Set[str], scratches: Sequence[Scratch]) -> list[Case]:
     }
     taken = representative(itertools.chain.from_iterable(used.values()))
     names = [name for name, instances in used.items() if taken.issuperset(instances)]
-    parts = [names[part :: len(scratches)] for part in range(len(scratches))]
-    runs: dict[str, Run] = {}
+    new = [name for name in names if name not in memory.runs]
+    parts = [new[part :: len(scratches)] for part in range(len(scratches))]
     with ThreadPoolExecutor(len(scratches)) as pool:
         for found in pool.map(lambda scratch, part: scratch.runs(part), scratches, parts):
-            runs |= found
-    return [
-        Case(name, frozenset().union(*(files_of(one) for one, _ in instances)), runs.get(name))
+            memory.keep_runs(found)
+    files_by_case = {
+        name: frozenset().union(*(files_of(source) for source, _ in instances))
         for name, instances in used.items()
-    ]
+    }
+    return [Case(name, files, memory.runs.get(name)) for name, files in files_by_case.items()]
 
 
 def sampled(mutants: Sequence[Mutant], count: int | None, seed: int) -> list[Mutant]:
@@ -142,11 +150,14 @@ def main() -> int:
     if options.write and options.source != "*":
         parser.error("--write is for all sources")
     mutants = sampled(all_mutants(options.source), options.sample, options.seed)
+    tested = files_in_use() | HEADER_TESTS.keys()
+    unused = sorted({mutant.file for mutant in mutants} - tested)
+    mutants = [mutant for mutant in mutants if mutant.file not in unused]
     with tempfile.TemporaryDirectory(prefix="mutation-") as temporary:
         work = options.work or Path(temporary)
         scratches = [Scratch(work / str(number)) for number in range(options.jobs)]
-        cases = cases_using({mutant.file for mutant in mutants}, scratches)
-        memory = Memory(work / "noticed.jsonl", {case.name for case in cases})
+        memory = Memory(work)
+        cases = cases_using({mutant.file for mutant in mutants}, scratches, memory)
         results = run_all(mutants, scratches, Selection(cases), memory, _told(len(mutants)))
     problems = problems_of(results, complete=options.source == "*" and options.sample is None)
     number = counts(results)
@@ -156,7 +167,7 @@ def main() -> int:
     if options.write:
         drawn = f", of {options.sample} mutants a file (seed {options.seed})"
         scope = "" if options.sample is None else drawn
-        REPORT.write_text(report_text(results, scope), encoding="utf-8")
+        REPORT.write_text(report_text(results, scope, unused), encoding="utf-8")
         SAMPLE.write_text(sample_text(results, cases), encoding="utf-8")
     return 1 if problems else 0
 

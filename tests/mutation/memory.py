@@ -1,49 +1,67 @@
-"""What earlier runs found: a mutant that was noticed is noticed again if nothing else changes."""
+"""What earlier runs found. It holds while the package stays the same, but for its lists of cases."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 from tests.mutation.mutants import PACKAGE, Mutant
-from tests.mutation.scratch import Answer
+from tests.mutation.scratch import Answer, Run
 
 __all__ = ["Memory"]
 
 
 class Memory:
-    """Mutants that were noticed, or do not compile, in a file that grows by a line for each.
+    """Files in a folder that grow by a line for everything that is found.
 
     Args:
-        path: of the file; it need not be there.
-        names: of the cases there are. More of them make no mutant go unnoticed, so what is
-            remembered of a case holds as long as the case is there and the package stays the same.
+        folder: of the files; they need not be there.
     """
 
-    def __init__(self, path: Path, names: set[str]) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
         self._package = _digest_of_package()
-        self._answers: dict[str, Answer] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                if row["case"] in names:
-                    self._answers[row["mutant"]] = row
+        self._noticed = folder / "noticed.jsonl"
+        self._ran = folder / "runs.jsonl"
+        self._answers = {row["mutant"]: row for row in self._rows(self._noticed)}
+        self.runs = {
+            row["case"]: Run(row["seconds"], row["lines"]) for row in self._rows(self._ran)
+        }
+        """Runs of cases, by name."""
 
-    def recall(self, mutant: Mutant) -> Answer | None:
-        """The answer that noticed a mutant, with the name of its ``case``."""
-        return self._answers.get(self._key(mutant))
+    def recall(self, mutant: Mutant, names: Set[str]) -> Answer | None:
+        """The answer that noticed a mutant, or that it does not compile, with the ``case``.
+
+        Args:
+            mutant: the mutant.
+            names: of today's cases. None is recalled of a case that is not among them.
+        """
+        answer = self._answers.get(_key(mutant))
+        return answer if answer and (answer["by"] == "test" or answer["case"] in names) else None
 
     def keep(self, mutant: Mutant, case: str, answer: Answer) -> None:
         """Remember an answer."""
-        row = {**answer, "mutant": self._key(mutant), "case": case}
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(row)}\n")
+        self._append(self._noticed, {**answer, "mutant": _key(mutant), "case": case})
 
-    def _key(self, mutant: Mutant) -> str:
-        parts = (self._package, mutant.file, mutant.text)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def keep_runs(self, runs: Mapping[str, Run]) -> None:
+        """Remember runs of cases."""
+        self.runs |= runs
+        for case, run in runs.items():
+            self._append(self._ran, {"case": case, "seconds": run.seconds, "lines": run.lines})
+
+    def _rows(self, path: Path) -> Iterator[Answer]:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        rows = map(json.loads, lines)
+        return (row for row in rows if row["package"] == self._package)
+
+    def _append(self, path: Path, row: Mapping[str, object]) -> None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps({**row, 'package': self._package})}\n")
+
+
+def _key(mutant: Mutant) -> str:
+    return hashlib.sha256(f"{mutant.file}\0{mutant.text}".encode()).hexdigest()
 
 
 def _digest_of_package() -> str:

@@ -209,7 +209,10 @@ _SWAPS = {
 }
 
 _PATTERNS = {
-    "barrier": [(r"__syncwarp\([^()]*\);", "")],
+    "barrier": [
+        (r"__syncwarp\([^()]*\);", ""),
+        (r"\bcg_cp_async_(?:commit|wait|wait_all)(?:<[^<>]*>)?\(\);", ""),
+    ],
     "mask": [(r"\b0xffffffffu\b", "0x0000ffffu")],
     "sign": [(r"(?:(?<=[(\[])|(?<=[,=?:(] )|(?<=return ))-(?=[\w(])", "")],
     "axis": [(r"\[(\w+)\]\[(\w+)\]", r"[\2][\1]")],

@@ -21,15 +21,16 @@ HEAD = """\
 
 Written by `python -m tests.mutation --write` on {date} at commit {commit}{scope}.
 Each mutant is a kernel file with one small fault. It is tried on up to {max_cases} operator cases
-that run its line, each as CI runs it: first in the check mode, then plain, forwards and in reverse.
+that run its line, each as CI runs it: first in the check mode, then plain, forwards and in reverse;
+a header that has tests of its own is then tried on these.
 
 **{killed} of {relevant} mutants that could be noticed were noticed: {share}.** By the check mode
 {check}, by a wrong value {value}, by other bits in another order of the threads or another replay
-{order}, by another error {error}, by a crash {crash}, because they never ended {hang}. Not counted:
-{stillborn} that do not compile, and {equivalent} that compute the same.
+{order}, by another error {error}, by a crash {crash}, because they never ended {hang}, by tests of a
+header {test}. Not counted: {stillborn} that do not compile, {equivalent} that compute the same.
 """
 
-COLUMNS = ("check", "value", "order", "error", "crash", "hang")
+COLUMNS = ("check", "value", "order", "error", "crash", "hang", "test")
 
 
 def counts(results: Iterable[Result]) -> Counter[str]:
@@ -56,12 +57,13 @@ def share(number: Counter[str]) -> str:
     return f"{100 * number['killed'] / number['relevant']:.1f} %"
 
 
-def report_text(results: Sequence[Result], scope: str) -> str:
+def report_text(results: Sequence[Result], scope: str, unused: Sequence[str]) -> str:
     """Markdown.
 
     Args:
         results: of all mutants that were tried.
         scope: which these are, for the head.
+        unused: kernel files that no operator uses.
     """
     number = counts(results)
     head = HEAD.format(
@@ -74,6 +76,8 @@ def report_text(results: Sequence[Result], scope: str) -> str:
         stillborn=number["stillborn"],
         equivalent=number["equivalent"],
     )
+    if unused:
+        head += f"\nNot tried, for no case uses them: {', '.join(unused)}.\n"
     sections = [
         head,
         _table("By source", "source", results, lambda one: one.mutant.file),

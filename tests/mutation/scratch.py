@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
+
 from cugraphmodel.executors.host.compiler import find_compiler
 from tests.mutation.mutants import PACKAGE, Mutant, text_of
 
@@ -41,6 +43,11 @@ class Case:
     name: str
     files: frozenset[str]
     run: Run | None = None
+
+    @property
+    def operator(self) -> str:
+        """Type of the case's node."""
+        return self.name.partition("-")[0]
 
     @property
     def seconds(self) -> float:
@@ -110,10 +117,13 @@ class Scratch:
             path.write_text(text, encoding="utf-8")
 
     def runs(self, names: Sequence[str]) -> dict[str, Run]:
-        """Run each case in the check mode, and record what it runs.
+        """Run cases in the check mode, and record what they run.
+
+        Returns:
+            By name; without a case in which that leads to a finding.
 
         Raises:
-            RuntimeError: a case fails, or the compiler cannot report basic blocks.
+            RuntimeError: the compiler cannot report basic blocks.
         """
         compiler = find_compiler()
         tracer = self.root.parent / "tracer.so"
@@ -133,6 +143,7 @@ class Worker:
     """A process that tries cases on mutants in a scratch copy. A context manager."""
 
     def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.mutation.worker"],
             cwd=scratch.root,
@@ -162,6 +173,19 @@ class Worker:
         texts = (text_of(mutant.file), mutant.text)
         one, other = (self._ask("code", mutant.file, text, cases) for text in texts)
         return one == other
+
+    def tests(self, mutant: Mutant, tests: Sequence[str]) -> Answer:
+        """What test files of the repository say of a mutant."""
+        path = self._scratch.package / mutant.file
+        path.write_text(mutant.text, encoding="utf-8")
+        try:
+            ran = self._scratch.run(["-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests])
+        finally:
+            path.write_text(text_of(mutant.file), encoding="utf-8")
+        if ran.returncode == pytest.ExitCode.OK:
+            return {"by": "nobody"}
+        stillborn = "KernelCompileError" in ran.stdout
+        return {"by": "compiler" if stillborn else "test", "text": ran.stdout[-1000:]}
 
     def _ask(self, what: str, file: str, text: str, cases: Sequence[Case]) -> list[Answer]:
         assert self._process.stdin is not None

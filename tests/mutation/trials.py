@@ -16,15 +16,24 @@ from tests.mutation.memory import Memory
 from tests.mutation.mutants import Mutant
 from tests.mutation.scratch import Answer, Case, Scratch, Worker
 
-__all__ = ["MAX_CASES", "Result", "Selection", "draw", "run_all"]
+__all__ = ["HEADER_TESTS", "MAX_CASES", "Result", "Selection", "draw", "run_all"]
 
-MAX_CASES = 32
+MAX_CASES = 20
 """Cases that a mutant is tried on before it counts as a survivor."""
-MAX_CASES_OF_KNOWN = 8
+MAX_CASES_OF_KNOWN = 4
 MAX_DETOUR = 2
 """Lines that a case may stop farther above a mutant than the nearest case does."""
-NUM_FIRST = 8
+NUM_FIRST = 6
 """Cases chosen for speed, and for what they noticed before; the rest are drawn."""
+
+
+HEADER_TESTS = {
+    "kernels/async_copy.cuh": ("tests/kernels/test_async_copy.py",),
+    "kernels/device.cuh": ("tests/kernels/test_casts.py", "tests/host/test_device_header.py"),
+    "kernels/narrow.cuh": ("tests/kernels/test_casts.py",),
+    "kernels/tensor_core.cuh": ("tests/kernels/test_tensor_core.py",),
+}
+"""Tests that headers have of their own; for what no operator case notices."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +42,8 @@ class Result:
 
     Attributes:
         mutant: the mutant.
-        by: who noticed, as in ``worker.attempt``; ``"same code"`` if the compiler made the same
-            machine code of it.
+        by: who noticed, as in ``worker.attempt``; ``"test"`` for a header's own tests; ``"same
+            code"`` if the compiler made the same machine code of it.
         case: the last case it was tried on.
         num_cases: how many it was tried on.
         answer: that case's answer.
@@ -78,7 +87,10 @@ class Selection:
     kills: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def for_mutant(self, mutant: Mutant, limit: int) -> list[Case]:
-        """Cases that run the mutant's line, or come nearest to it; then those not known to."""
+        """Cases that run the mutant's line, or come nearest to it; then others of their operators.
+
+        The others were not traced, so that it is not known which lines they run.
+        """
         near = defaultdict[int, list[Case]](list)
         unknown = []
         for case in self.cases:
@@ -91,7 +103,9 @@ class Selection:
                 last = max((line for line in lines if line <= mutant.line), default=0)
                 near[mutant.line - last].append(case)
         groups = [near[distance] for distance in sorted(near) if distance <= min(near) + MAX_DETOUR]
-        ordered = [self._ordered(mutant, cases) for cases in (*groups, unknown)]
+        operators = {case.operator for cases in groups for case in cases}
+        others = [case for case in unknown if case.operator in operators]
+        ordered = [self._ordered(mutant, cases) for cases in (*groups, others)]
         return list(itertools.chain.from_iterable(ordered))[:limit]
 
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
@@ -101,9 +115,9 @@ class Selection:
         return ordered[:NUM_FIRST] + rest
 
 
-def remembered(mutant: Mutant, memory: Memory) -> Result | None:
+def remembered(mutant: Mutant, memory: Memory, selection: Selection) -> Result | None:
     """What an earlier run found of a mutant."""
-    answer = memory.recall(mutant)
+    answer = memory.recall(mutant, {case.name for case in selection.cases})
     if answer is None:
         return None
     return Result(mutant, answer["by"], answer["case"], 1, answer, _known(mutant))
@@ -114,23 +128,34 @@ def _known(mutant: Mutant) -> Known | None:
 
 
 def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
-    """Try a mutant on case after case until one notices it."""
+    """Try a mutant on case after case until one notices it, then on its header's own tests."""
     known = _known(mutant)
-    limit = MAX_CASES_OF_KNOWN if known else MAX_CASES
-    cases = selection.for_mutant(mutant, limit)
-    if not cases:
-        return Result(mutant, "nobody", "", 0, {"by": "nobody"}, known)
+    cases = selection.for_mutant(mutant, MAX_CASES_OF_KNOWN if known else MAX_CASES)
+    by, answers = _tried_on_cases(mutant, worker, cases)
+    case = cases[len(answers) - 1].name if answers else ""
+    if by not in ("nobody", "compiler", "same code"):
+        selection.kills[mutant.file][case] += 1
+    tests = HEADER_TESTS.get(mutant.file, ())
+    if by == "nobody" and tests:
+        answers.append(worker.tests(mutant, tests))
+        by = answers[-1]["by"]
+    return Result(mutant, by, case, len(answers), answers[-1] if answers else {}, known)
+
+
+def _tried_on_cases(
+    mutant: Mutant, worker: Worker, cases: Sequence[Case]
+) -> tuple[str, list[Answer]]:
+    """Who noticed, and the answers up to that one."""
     first, rest = cases[:NUM_FIRST], cases[NUM_FIRST:]
+    if not first:
+        return "nobody", []
     answers = worker.attempts(mutant.file, mutant.text, first)
     if answers[-1]["by"] == "nobody":
         if worker.has_same_code(mutant, first) and worker.has_same_code(mutant, rest):
-            return Result(mutant, "same code", "", len(cases), answers[-1], known)
+            return "same code", answers
         if rest:
             answers += worker.attempts(mutant.file, mutant.text, rest)
-    by, case = answers[-1]["by"], cases[len(answers) - 1]
-    if by not in ("nobody", "compiler"):
-        selection.kills[mutant.file][case.name] += 1
-    return Result(mutant, by, case.name, len(answers), answers[-1], known)
+    return answers[-1]["by"], answers
 
 
 def run_all(
@@ -140,9 +165,12 @@ def run_all(
     memory: Memory,
     report: Callable[[int, Result], None],
 ) -> list[Result]:
-    """Every mutant's result, in order; one worker a scratch copy."""
+    """Every mutant's result, in order; one worker a scratch copy.
+
+    They are tried in an order as good as drawn, so that a part of the job says something of all.
+    """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(len(mutants)):
+    for number in sorted(range(len(mutants)), key=lambda number: draw(0, mutants[number].key)):
         waiting.put(number)
     results: dict[int, Result] = {}
     lock = threading.Lock()
@@ -155,7 +183,7 @@ def run_all(
                 except queue.Empty:
                     return
                 mutant = mutants[number]
-                earlier = remembered(mutant, memory)
+                earlier = remembered(mutant, memory, selection)
                 result = earlier or tried(mutant, worker, selection)
                 with lock:
                     results[number] = result

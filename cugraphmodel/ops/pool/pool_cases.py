@@ -246,6 +246,16 @@ INDICES = [
     )
     for rank, column_major in itertools.product((1, 2, 3), (False, True))
 ]
+INDICES.append(
+    OpCase(
+        "indices_first_is_largest",
+        "MaxPool",
+        [np.array([[[3, 2, 1, 0]]], np.float32)],
+        {"kernel_shape": [2]},
+        num_outputs=2,
+        expected=lambda _x: [np.array([[[3.0, 2.0, 1.0]]]), np.array([[[0, 1, 2]]])],
+    )
+)
 
 AVERAGE = [
     _average("two_by_two", (2, 3, 8, 6), (4, 3), kernel_shape=[2, 2], strides=[2, 2]),
