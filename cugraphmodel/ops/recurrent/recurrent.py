@@ -14,6 +14,9 @@ more, or fewer steps                  a launch a step (two for a GRU whose hidde
 
 The first is bound by what one multiprocessor can read, the second by the start of a kernel, about
 2 us inside a graph, in which a multiprocessor reads some 256 KiB.
+
+Two things follow the operators' text where ONNX Runtime does not: ``clip`` bounds the argument of h
+too, and a sequence of length 0 leaves the state as it was.
 """
 
 from __future__ import annotations
