@@ -1,4 +1,4 @@
-// scores[row, e] = sum over f of x[row, f] * coefficients[f, e] + intercepts[e]. One thread a score.
+// scores[row, e] = sum over f of x[row, f] * coefficients[e, f] + intercepts[e]. One thread a score.
 //
 // Macros
 //   SCALAR    element type of x
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(128)
   RunningSum<COMPUTE> sum;
   sum.add(COMPUTE(intercepts[e]));
   for (long long f = 0; f < num_features; ++f) {
-    sum.add(cg_cast<COMPUTE>(x[row * num_features + f]) * COMPUTE(coefficients[f * num_scores + e]));
+    sum.add(cg_cast<COMPUTE>(x[row * num_features + f]) * COMPUTE(coefficients[e * num_features + f]));
   }
   scores[position] = float(sum.total());
 }

@@ -32,7 +32,7 @@ ML_DTYPES = tuple(map(np.dtype, ("float32", "float64", "int64", "int32")))
 
 
 def _coefficients(node: Node, num_scores: int) -> tuple[Array, Array]:
-    """Coefficients ``[num_features, num_scores]`` and intercepts ``[num_scores]``."""
+    """Coefficients, those of the first score first, and intercepts ``[num_scores]``."""
     given = np.array(node.attributes.get("coefficients", ()), np.float32)
     intercepts = np.array(node.attributes.get("intercepts", ()), np.float32)
     if not given.size or given.size % num_scores or intercepts.size not in (0, num_scores):
@@ -42,12 +42,12 @@ def _coefficients(node: Node, num_scores: int) -> tuple[Array, Array]:
         )
     if not intercepts.size:
         intercepts = np.zeros(num_scores, np.float32)
-    return np.ascontiguousarray(given.reshape(num_scores, -1).T), intercepts
+    return given, intercepts
 
 
 def _scores_launch(inputs: Values, scores: Value | Workspace) -> Launch:
     x, coefficients, intercepts = (required(inputs, position) for position in range(3))
-    num_features, num_scores = coefficients.shape
+    num_features, num_scores = x.shape[-1], intercepts.size
     num_rows = x.size // num_features
     return Launch(
         source="ops/ml/linear.cu",
@@ -66,11 +66,16 @@ def _scores_launch(inputs: Values, scores: Value | Workspace) -> Launch:
 
 
 def _check(node: Node, inputs: Values) -> Value:
-    x, coefficients = required(inputs), required(inputs, 1)
+    """The features. Of too many coefficients the first ones are taken, as ONNX Runtime does.
+
+    The ``logreg_iris.onnx`` that comes with it is of that kind.
+    """
+    x, coefficients, intercepts = (required(inputs, position) for position in range(3))
     check_dtype(x, ML_DTYPES)
     transform_of(str(node.attributes.get("post_transform", "NONE")))
-    if len(x.shape) not in (1, 2) or x.shape[-1] != coefficients.shape[0]:
-        raise Unsupported(f"{x} does not hold {coefficients.shape[0]} features a row.")
+    num_features = coefficients.size // intercepts.size
+    if len(x.shape) not in (1, 2) or not 1 <= x.shape[-1] <= num_features:
+        raise Unsupported(f"{x} does not hold {num_features} features a row.")
     return x
 
 
@@ -81,7 +86,7 @@ def _regressor_tables(node: Node) -> list[Array]:
 def _infer_regressor(node: Node, inputs: Values) -> list[TensorType]:
     x = _check(node, inputs)
     num_rows = x.shape[0] if len(x.shape) == 2 else 1
-    return [TensorType(np.dtype(np.float32), (num_rows, required(inputs, 1).shape[1]))]
+    return [TensorType(np.dtype(np.float32), (num_rows, required(inputs, 2).size))]
 
 
 def _lower_regressor(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
@@ -106,9 +111,8 @@ def _infer_classifier(node: Node, inputs: Values) -> list[TensorType]:
 
 
 def _lower_classifier(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
-    x, coefficients, classes = required(inputs), required(inputs, 1), required(inputs, 3)
-    num_features, num_raw = coefficients.shape
-    num_rows = x.size // num_features
+    x, classes, num_raw = required(inputs), required(inputs, 3), required(inputs, 2).size
+    num_rows = x.size // x.shape[-1]
     raw = Workspace(4 * num_rows * num_raw)
     rule = OneScore(threshold=0, opposite=1) if num_raw == 1 else None
     return [
