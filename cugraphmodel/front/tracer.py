@@ -35,6 +35,12 @@ MAX_RANK = 64  # of a NumPy array
 MAX_GROWN_BYTES = 2**28
 """A constant larger than this and than all it is made from is computed in every run, not folded."""
 MAX_UNROLLED_NODES = 50_000
+RANDOM = frozenset(
+    (
+        *("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"),
+        *("RandomUniform", "RandomUniformLike"),
+    )
+)
 KERNEL_DTYPES = frozenset(entry.numpy for entry in DTYPES)
 _OWN_VERSION = 13  # of the nodes that take the place of control flow
 Follow: TypeAlias = "Callable[[Tracer, Node, Scope], Sequence[str]]"
@@ -420,6 +426,11 @@ def _follow_function(tracer: Tracer, node: Node, _scope: Scope) -> Sequence[str]
 
 
 def _no_kernel(node: Node) -> str:
+    if not node.domain and node.op_type in RANDOM:
+        return (
+            "it makes random numbers, and a graph gives the same for the same inputs in every run. "
+            "Make them in NumPy and pass them as an input."
+        )
     newer = find(node.domain, node.op_type, 2**31)
     if newer is not None:
         return f"supported from opset {newer.since_version} on; convert the model."

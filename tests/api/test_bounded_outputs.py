@@ -1,4 +1,4 @@
-"""Outputs with as many entries as the data of a run decide."""
+"""Outputs with as many entries as the data of a run decide, and what no replay can repeat."""
 
 from __future__ import annotations
 
@@ -99,3 +99,12 @@ def test_what_is_known_at_capture_has_its_own_size(device: str) -> None:
     model = cugraphmodel.load(_model(nodes, y=TensorProto.FLOAT), device=device)
     with model.capture_graph(3) as graph:
         np.testing.assert_array_equal(graph.run([DATA])[0], DATA[DATA != 0])
+
+
+@pytest.mark.parametrize("op_type", ["RandomNormalLike", "Multinomial"])
+def test_random_numbers_are_refused_with_the_reason(op_type: str, device: str) -> None:
+    model = cugraphmodel.load(
+        _model([helper.make_node(op_type, ["x"], ["y"])], y=TensorProto.FLOAT), device=device
+    )
+    with pytest.raises(UnsupportedModelError, match="makes random numbers"):
+        model.capture_graph(3)

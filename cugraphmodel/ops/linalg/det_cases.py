@@ -38,5 +38,6 @@ CASES = [
     _case("overflows_on_the_way", np.diag(np.array([1e30, 1e30, 1e-30, 1e-30], np.float32))),
     _case("many_rows", OpCase.random(4, 2, 33, 33)),
     _case("in_scratch", OpCase.random(5, 2, 81, 81, dtype="float64") / 4),
+    _case("bfloat16", OpCase.random(6, 3, 4, 4, dtype="bfloat16"), 22),
     _case("float16", OpCase.random(6, 3, 4, 4, dtype="float16")),
 ]

@@ -68,7 +68,7 @@ CASES = [
     _case("empty", "ij,jk->ik", (0, 3), (3, 2)),
     *(
         _case(dtype, "bij,bjk->bik", (2, 3, 70), (2, 70, 4), dtype=dtype)
-        for dtype in ("float64", "float16", "int8", "uint16", "int32", "uint64")
+        for dtype in ("float64", "float16", "bfloat16", "int8", "uint16", "int32", "uint64")
     ),
     _case("int32_matrices", "ij,jk->ik", (65, 66), (66, 67), dtype="int32"),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ops.case import OpCase
 
 __all__ = ["CASES", "grid_sampled"]
@@ -158,6 +159,9 @@ CASES = [
     _case("uint8_linear", np.full((1, 1, 3, 3), 200, np.uint8), _CORNERS, "linear", "border"),
     _case("bool_nearest", np.array([[[[True, False], [False, True]]]]), _CORNERS, "nearest"),
     _case("float16", _IMAGE.astype(np.float16), _GRID.astype(np.float16), "linear", "border"),
+    _case(
+        "bfloat16", _IMAGE.astype(BFLOAT16), _GRID.astype(BFLOAT16), "linear", "border", opset=22
+    ),
     _case("float16_image", _IMAGE.astype(np.float16), _GRID, "cubic", "reflection"),
     _case("float64", _IMAGE.astype(np.float64), _GRID.astype(np.float64), "cubic", "border", 1),
     _case("empty", np.zeros((0, 2, 3, 3), np.float32), np.zeros((0, 2, 2, 2), np.float32)),

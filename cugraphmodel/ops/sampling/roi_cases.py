@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ops.case import OpCase
 
 __all__ = ["CASES", "roi_aligned"]
@@ -127,6 +128,7 @@ _REGIONS = np.array(
     ],
     np.float32,
 )
+_SHARP = (np.round(_REGIONS * 4) / 4).astype(BFLOAT16)  # quarters, which it holds exactly
 _IMAGE_OF = [0, 1, 1, 0, 1, 0]
 _POOLED: dict[str, Any] = {"output_height": 3, "output_width": 4}
 _HUGE = np.array([[-1e9, -1e9, 1e9, 1e9], [np.nan, 0, 4, 4]], np.float32)
@@ -184,6 +186,7 @@ CASES = [
     _align("one_bin", _IMAGES, _REGIONS, _IMAGE_OF),
     _align("far_larger_than_the_image", _IMAGES, _HUGE, [0, 1], sampling_ratio=3, **_POOLED),
     _align("float16", _IMAGES.astype("e"), _REGIONS.astype("e"), _IMAGE_OF, **_POOLED),
+    _align("bfloat16", _IMAGES.astype(BFLOAT16), _SHARP, _IMAGE_OF, 22, **_POOLED),
     _align("float64", _IMAGES.astype("d"), _REGIONS.astype("d"), _IMAGE_OF, **_POOLED),
     _align("no_regions", _IMAGES, np.zeros((0, 4), np.float32), []),
     _pool("scaled", _IMAGES, _WHOLE * _DOUBLED, (3, 4), 0.5),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cugraphmodel.ops.case import OpCase
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "chosen_boxes", "nonzero_coordinates", "unique_slices"]
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ def _padded(array: Array, axis: int, size: int, fill: int) -> Array:
     return np.pad(array, missing, constant_values=fill)
 
 
-def _nonzero(x: Array) -> list[Array]:
+def nonzero_coordinates(x: Array) -> list[Array]:
     found = np.array(np.nonzero(x)) if x.ndim else np.zeros((0, int(x != 0)), np.int64)
     return [_padded(found, 1, x.size, -1), np.array(np.count_nonzero(x))]
 
@@ -35,7 +35,7 @@ def _compress(axis: int | None) -> Callable[[Array, Array], Sequence[Array]]:
     return expected
 
 
-def _unique(axis: int | None, is_sorted: bool) -> Callable[[Array], Sequence[Array]]:
+def unique_slices(axis: int | None, is_sorted: bool) -> Callable[[Array], Sequence[Array]]:
     def expected(x: Array) -> list[Array]:
         y, places, inverse, counts = np.unique(
             x, return_index=True, return_inverse=True, return_counts=True, axis=axis
@@ -57,7 +57,7 @@ def _unique(axis: int | None, is_sorted: bool) -> Callable[[Array], Sequence[Arr
     return expected
 
 
-def _boxes(
+def chosen_boxes(
     boxes: Array,
     scores: Array,
     most: Array | None = None,
@@ -132,13 +132,13 @@ def _number(value: float) -> Array:
 
 
 CASES = [
-    _case("NonZero", "image", [_sparse(1, 3, 4, 5)], _nonzero),
-    _case("NonZero", "several_chunks", [_sparse(2, 66_001, dtype="int8")], _nonzero),
-    _case("NonZero", "special_values", [_SPECIAL], _nonzero),
-    _case("NonZero", "scalar", [np.array(3.0, np.float32)], _nonzero),
-    _case("NonZero", "empty", [np.zeros((2, 0), np.float32)], _nonzero),
-    _case("NonZero", "bool", [OpCase.random(3, 700, dtype="bool")], _nonzero),
-    _case("NonZero", "float16", [_sparse(4, 40, dtype="float16")], _nonzero),
+    _case("NonZero", "image", [_sparse(1, 3, 4, 5)], nonzero_coordinates),
+    _case("NonZero", "several_chunks", [_sparse(2, 66_001, dtype="int8")], nonzero_coordinates),
+    _case("NonZero", "special_values", [_SPECIAL], nonzero_coordinates),
+    _case("NonZero", "scalar", [np.array(3.0, np.float32)], nonzero_coordinates),
+    _case("NonZero", "empty", [np.zeros((2, 0), np.float32)], nonzero_coordinates),
+    _case("NonZero", "bool", [OpCase.random(3, 700, dtype="bool")], nonzero_coordinates),
+    _case("NonZero", "float16", [_sparse(4, 40, dtype="float16")], nonzero_coordinates),
     _case(
         "Compress",
         "rows",
@@ -159,26 +159,26 @@ CASES = [
         [OpCase.random(9, 20, 20, dtype="float64"), OpCase.random(10, 400, dtype="bool")],
         _compress(None),
     ),
-    _case("NonMaxSuppression", "defaults", [_BOXES, _SCORES], _boxes),
+    _case("NonMaxSuppression", "defaults", [_BOXES, _SCORES], chosen_boxes),
     _case(
         "NonMaxSuppression",
         "thresholds",
         [_BOXES, _SCORES, _MOST, _number(0.3), _number(0.2)],
-        _boxes,
+        chosen_boxes,
     ),
     _case(
         "NonMaxSuppression",
         "centres",
         [_BOXES, _SCORES, np.array(100), _number(0.5)],
-        lambda *inputs: _boxes(*inputs, centres=True),
+        lambda *inputs: chosen_boxes(*inputs, centres=True),
         center_point_box=1,
     ),
-    _case("NonMaxSuppression", "scores_alone", [_BOXES, _SCORES, _MOST], _boxes),
-    _case("Unique", "sorted", [_FEW], _unique(None, True)),
-    _case("Unique", "in_order", [_FEW], _unique(None, False), sorted=0),
-    _case("Unique", "rows", [_ROWS], _unique(0, True), axis=0),
-    _case("Unique", "columns_in_order", [_ROWS], _unique(1, False), axis=-1, sorted=0),
-    _case("Unique", "middle", [_sparse(11, 2, 9, 2)], _unique(1, True), axis=1),
-    _case("Unique", "float16", [_sparse(12, 300, dtype="float16")], _unique(None, True)),
-    _case("Unique", "bool", [OpCase.random(13, 5, 3, dtype="bool")], _unique(None, True)),
+    _case("NonMaxSuppression", "scores_alone", [_BOXES, _SCORES, _MOST], chosen_boxes),
+    _case("Unique", "sorted", [_FEW], unique_slices(None, True)),
+    _case("Unique", "in_order", [_FEW], unique_slices(None, False), sorted=0),
+    _case("Unique", "rows", [_ROWS], unique_slices(0, True), axis=0),
+    _case("Unique", "columns_in_order", [_ROWS], unique_slices(1, False), axis=-1, sorted=0),
+    _case("Unique", "middle", [_sparse(11, 2, 9, 2)], unique_slices(1, True), axis=1),
+    _case("Unique", "float16", [_sparse(12, 300, dtype="float16")], unique_slices(None, True)),
+    _case("Unique", "bool", [OpCase.random(13, 5, 3, dtype="bool")], unique_slices(None, True)),
 ]

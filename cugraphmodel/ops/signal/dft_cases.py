@@ -110,6 +110,7 @@ CASES = [
     _dft("long_inverse", (1, 705, 2), 1, 1408, inverse=1, onesided=1),
     _dft("long_prime", (1, 1033, 2, 2), 1, inverse=1),
     _dft("float64", (2, 360, 2), 1, dtype="float64"),
+    _dft("bfloat16", (2, 36, 2), 1, dtype="bfloat16"),
     _dft("float16", (2, 36, 1), 1, dtype="float16"),
     _stft("window", (2, 100, 1), 8),
     _stft("uneven", (2, 103, 1), 7, length=16),
