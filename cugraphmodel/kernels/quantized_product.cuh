@@ -79,6 +79,27 @@ struct Signed {
   static CG_DEV int zero_point(const T* p) { return (p == nullptr ? 0 : int(*p)) - lowered; }
 };
 
+// ---- Batches of matrices
+
+struct Offsets {
+  long long left;
+  long long right;
+};
+
+// Of the operands of one product of a batch. The batch axes are batch_shape[0:batch_rank], with strides
+// in elements that are zero where an operand is broadcast.
+CG_DEV Offsets batch_offsets(int batch, int batch_rank, const Dims& batch_shape,
+                             const Dims& left_strides, const Dims& right_strides) {
+  Offsets offsets = {0, 0};
+  for (int axis = batch_rank - 1; axis >= 0; --axis) {
+    const int size = int(batch_shape.v[axis]);
+    offsets.left += batch % size * left_strides.v[axis];
+    offsets.right += batch % size * right_strides.v[axis];
+    batch /= size;
+  }
+  return offsets;
+}
+
 // ---- From a sum to an output
 
 // cugraphmodel.ops.matmul.quantized: how many numbers there are, one for the whole operand or one for

@@ -21,6 +21,9 @@ constexpr int kThreads = TILE_ROWS / THREAD_ROWS * kThreadsAcross;
 constexpr int kDepth = 4 * TILE_WORDS;
 constexpr int kPadding = 4;
 
+// For __launch_bounds__: with this many blocks on a multiprocessor content, ptxas spills nothing.
+constexpr int kMinBlocks = 4;
+
 // A thread's columns come in runs of neighbours, and those of neighbouring threads are neighbours too.
 constexpr int kWidest = kLaneBytes / 4;
 constexpr int kRun = THREAD_COLUMNS < kWidest ? THREAD_COLUMNS : kWidest;

@@ -99,7 +99,7 @@ struct Column {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(quantized_tile::kThreads)
+extern "C" __global__ void __launch_bounds__(quantized_tile::kThreads, quantized_tile::kMinBlocks)
     quantized_conv(const LEFT* __restrict__ weights, const RIGHT* __restrict__ x,
                    OUT* __restrict__ y, const LEFT* __restrict__ weights_zero,
                    const RIGHT* __restrict__ x_zero, const SCALE* __restrict__ weights_scale,

@@ -157,6 +157,8 @@ INTEGER = [
     _integer_case("matrix_vector", (12, 70), (70,), zeros=((12,), ())),
     _integer_case("one_row_deep", (1, 530), (530, 65), zeros=((), ())),
     _integer_case("four_rows", (4, 129), (129, 132), zeros=((4,), (132,))),
+    _integer_case("one_row_wide", (1, 21), (21, 16900), zeros=((), (16900,))),
+    _integer_case("three_rows_wide", (3, 12), (12, 16900), zeros=((3,), ())),
     _integer_case("large_tile", (520, 20), (20, 1100), zeros=((), ())),
     _integer_case("no_depth", (3, 0), (0, 4), zeros=((), ())),
     _integer_case("no_depth_batch", (2, 3, 0), (2, 0, 4), zeros=((2, 3, 1), (2, 1, 4))),
@@ -332,6 +334,34 @@ CONTRIB = [
         domain=MICROSOFT,
         expected=_qgemm(left_turned=True, right_turned=True),
     ),
+]
+
+
+def _turned_case(name: str, rows: int, depth: int, columns: int, **attributes: int) -> OpCase:
+    left_turned, right_turned = bool(attributes.get("transA")), bool(attributes.get("transB"))
+    return OpCase(
+        name,
+        "QGemm",
+        [
+            _bytes(1, (depth, rows) if left_turned else (rows, depth), "uint8"),
+            _scales(2),
+            _bytes(3, (), "uint8"),
+            _bytes(4, (columns, depth) if right_turned else (depth, columns), "int8"),
+            _scales(5, columns),
+            _bytes(6, (columns,), "int8"),
+        ],
+        attributes,
+        opset=1,
+        domain=MICROSOFT,
+        expected=_qgemm(left_turned=left_turned, right_turned=right_turned),
+    )
+
+
+CONTRIB += [
+    _turned_case("one_row_dot", 1, 260, 70, transB=1),
+    _turned_case("four_rows_dot_odd_depth", 4, 33, 9, transB=1),
+    _turned_case("three_rows_transposed_left", 3, 36, 40, transA=1),
+    _turned_case("four_rows_transposed_both", 4, 64, 10, transA=1, transB=1),
 ]
 
 CASES = [*INTEGER, *QLINEAR, *CONTRIB]

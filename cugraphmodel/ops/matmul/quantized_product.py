@@ -18,6 +18,8 @@ from cugraphmodel.ops.spec import Unsupported
 __all__ = ["BYTES", "Outcome", "Quantized", "QuantizedTile", "choose_tile", "launch_quantized"]
 
 FLOAT32 = np.dtype("float32")
+MAX_GEMV_ROWS = 4
+GEMV_DOT_COLUMNS = 4
 BYTES = (np.dtype("int8"), np.dtype("uint8"))
 WAVE_BLOCKS = 132
 """Blocks that a large GPU runs at once, one on each multiprocessor of an H200."""
@@ -187,31 +189,40 @@ def launch_quantized(
     outcome: Outcome,
     scale_dtype: np.dtype = FLOAT32,
 ) -> Launch:
-    """The launch of one product. ``y`` is [*batch_shape, rows, columns], contiguous."""
+    """The launch of one product, by the kernel that suits its size.
+
+    ``y`` is [*batch_shape, rows, columns], contiguous.
+    """
+    if math.prod((*product.batch_shape, max(product.rows, product.columns))) >= 2**31:
+        raise Unsupported("All its matrices together have 2^31 or more rows or columns.")
+    pointers = (left.source, right.source, y, *outcome.arguments(left, right))
+    batch = (
+        np.int32(len(product.batch_shape)),
+        dims(*product.batch_shape),
+        dims(*product.left_strides),
+        dims(*product.right_strides),
+        outcome.counts(left, right),
+        np.float32(outcome.alpha),
+    )
+    macros = outcome.macros(left, right, y.dtype, scale_dtype)
+    if product.rows <= MAX_GEMV_ROWS:
+        return _launch_gemv(product, pointers, batch, macros)
     tile = choose_tile(product.rows, product.columns, product.num_batches)
     tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
     left_inner = product.rows if product.transpose_left else product.depth
     right_inner = product.depth if product.transpose_right else product.columns
-    if math.prod((*product.batch_shape, max(product.rows, product.columns))) >= 2**31:
-        raise Unsupported("All its matrices together have 2^31 or more rows or columns.")
     return Launch(
         "ops/matmul/quantized_gemm.cu",
         "quantized_gemm",
         (tiles * product.num_batches, 1, 1),
         (tile.threads, 1, 1),
         (
-            *(left.source, right.source, y),
-            *outcome.arguments(left, right),
+            *pointers,
             *(np.int32(product.rows), np.int32(product.columns), np.int32(product.depth)),
-            np.int32(len(product.batch_shape)),
-            dims(*product.batch_shape),
-            dims(*product.left_strides),
-            dims(*product.right_strides),
-            outcome.counts(left, right),
-            np.float32(outcome.alpha),
+            *batch,
         ),
         (
-            *outcome.macros(left, right, y.dtype, scale_dtype),
+            *macros,
             ("LEFT_SUMS", str(int(right.has_zero_point))),
             ("RIGHT_SUMS", str(int(left.has_zero_point))),
             ("TRANSPOSE_LEFT", str(int(product.transpose_left))),
@@ -219,5 +230,44 @@ def launch_quantized(
             ("VECTOR_LEFT", vector_width(left_inner)),
             ("VECTOR_RIGHT", vector_width(right_inner)),
             *tile.macros,
+        ),
+    )
+
+
+def _launch_gemv(
+    product: Product,
+    pointers: tuple[Argument, ...],
+    batch: tuple[Argument, ...],
+    macros: tuple[tuple[str, str], ...],
+) -> Launch:
+    words = product.depth % 4 == 0
+    columns, slices = 1, 32
+    if product.transpose_right:
+        entry, group, slices = "quantized_gemv_dot", GEMV_DOT_COLUMNS, GEMV_DOT_COLUMNS
+    else:
+        # A narrow matrix fills the GPU with blocks only if each makes few columns.
+        blocks = ceil_div(product.columns, 4 * 32) * product.num_batches
+        if product.columns % 4 == 0 and blocks >= WAVE_BLOCKS:
+            columns, slices = 4, 8
+        entry, group = "quantized_gemv_column", 32 * columns
+    left_strides = (1, product.rows) if product.transpose_left else (product.depth, 1)
+    return Launch(
+        "ops/matmul/quantized_gemv.cu",
+        entry,
+        (ceil_div(product.columns, group) * product.num_batches, 1, 1),
+        (32 * slices, 1, 1),
+        (
+            *pointers,
+            *(np.int32(product.columns), np.int32(product.depth)),
+            *(np.int64(left_strides[0]), np.int64(left_strides[1])),
+            *batch,
+        ),
+        (
+            *macros,
+            ("NUM_ROWS", str(product.rows)),
+            ("NUM_SLICES", str(slices)),
+            ("COLUMNS", str(columns)),
+            ("LEFT_WORDS", str(int(words and not product.transpose_left))),
+            ("RIGHT_WORDS", str(int(words and product.transpose_right))),
         ),
     )
