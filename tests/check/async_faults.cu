@@ -43,6 +43,14 @@ extern "C" __global__ void syncwarp_for_two_warps(const float* x, float* y, int 
   __syncwarp();
   y[blockIdx.x * 64 + threadIdx.x] = held[63 - threadIdx.x];  // <- racecheck initcheck
 }
+extern "C" __global__ void shuffle_after_the_wait(const float* x, float* y, int n) {
+  __shared__ float held[64];
+  cg_cp_async<4>(held + threadIdx.x, x + n - 1);
+  __syncthreads();
+  cg_cp_async_wait_all();
+  const float sum = cg_warp_sum(1.0f);
+  y[blockIdx.x * 64 + threadIdx.x] = sum + held[threadIdx.x ^ 31];  // <- racecheck
+}
 extern "C" __global__ void wait_too_weak_by_one(const float* x, float* y, int n) {
   __shared__ float held[2][64];
   float sum = 0;
@@ -143,6 +151,15 @@ extern "C" __global__ void source_overwritten_without_a_barrier(float* x, float*
   __syncthreads();
   cg_cp_async_wait_all();  // <- racecheck
   x[blockIdx.x * 64 + 63 - threadIdx.x] = n;  // <- racecheck
+  y[i] = held[threadIdx.x];
+}
+extern "C" __global__ void source_overwritten_after_a_shuffle(float* x, float* y, int n) {
+  __shared__ float held[64];
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  cg_cp_async<4>(held + threadIdx.x, x + i);
+  __syncthreads();
+  cg_cp_async_wait_all();
+  x[i ^ 31] = n + cg_warp_sum(1.0f);  // <- racecheck
   y[i] = held[threadIdx.x];
 }
 extern "C" __global__ void source_unwritten(const float* x, float* y, int n) {

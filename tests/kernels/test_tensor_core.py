@@ -23,7 +23,8 @@ def any_floats(seed: int) -> Array:
     bits = np.random.default_rng(seed).integers(0, 2**32, 50_000, np.uint32)
     ties = np.concatenate([(bits & 0xFFFF0000) | 0x8000, (bits & 0xFFFFE000) | 0x1000])
     around = np.concatenate([ties, ties - 1, ties + 1])
-    return np.concatenate([SPECIAL, *(part.view(np.float32) for part in (bits, around))])
+    nans = np.array([0x7F800001, 0xFF801000, 0x7F80FFFF, 0x7FFFFFFF], np.uint32)
+    return np.concatenate([SPECIAL, *(part.view(np.float32) for part in (nans, bits, around))])
 
 
 def convert(device: str, file: Path, entry: str, x: Array, y: Array) -> Array:
@@ -126,6 +127,16 @@ def test_infinities_and_nan_go_through(name: str, depth: int, device: str) -> No
     with np.errstate(invalid="ignore"):
         expected = exact_a @ exact_b + d
     np.testing.assert_array_equal(multiplied(device, name, a, b, d), expected)
+
+
+@pytest.mark.twins("cg_mma_m16n8k8_tf32")
+def test_the_bits_that_tf32_lacks_are_ignored(device: str) -> None:
+    a, exact_a = operand(11, "m16n8k8_tf32", BLOCKS, 16, 8, integers=True)
+    b, exact_b = operand(12, "m16n8k8_tf32", BLOCKS, 8, 8, integers=True)
+    more = [(part.view(np.uint32) | np.uint32(0x1FFF)).view(np.float32) for part in (a, b)]
+    d = np.zeros((BLOCKS, 16, 8), np.float32)
+    got = multiplied(device, "m16n8k8_tf32", more[0], more[1], d)
+    np.testing.assert_array_equal(got, exact_a @ exact_b)
 
 
 def test_a_sum_is_rounded_toward_zero_on_the_cpu() -> None:
