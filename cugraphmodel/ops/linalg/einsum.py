@@ -36,6 +36,10 @@ THREADS = 256
 WARPS_A_BLOCK = 4
 FEW_OUTPUTS = 2**15
 MANY_SUMMANDS = 64
+FEW_SUMS = 16
+LONG_SUM = 2**14
+MAX_TRIED = 5
+"""Operands up to which all orders are tried: 180 of them."""
 WORTH_A_COPY = 2**18
 """Multiplications from which on operands are copied to become matrices."""
 
@@ -166,14 +170,29 @@ def _kept(lowering: _Lowering, left: _Tensor, right: _Tensor, rest: Sequence[_Te
 
 
 def _cheapest_pair(lowering: _Lowering, tensors: Sequence[_Tensor]) -> tuple[_Tensor, _Tensor]:
-    """The two whose contraction multiplies least; of several, those with the smallest result."""
+    """The two to contract now: the first step of the order that multiplies least.
 
-    def cost(pair: tuple[_Tensor, _Tensor]) -> tuple[int, int]:
-        rest = [tensor for tensor in tensors if tensor not in pair]
-        labels = pair[0].labels | pair[1].labels
-        return lowering.size(labels), lowering.size(_kept(lowering, *pair, rest))
+    All orders are tried for few operands; for many, each step is the cheapest one.
+    """
+    labels = [tensor.labels for tensor in tensors]
+    _, (left, right) = _cheapest_step(lowering, labels, len(tensors) <= MAX_TRIED)
+    return tensors[left], tensors[right]
 
-    return min(itertools.combinations(tensors, 2), key=cost)
+
+def _cheapest_step(
+    lowering: _Lowering, operands: Sequence[frozenset[str]], look_ahead: bool
+) -> tuple[int, tuple[int, int]]:
+    """Multiplications from here on (of this step alone without ``look_ahead``), and which two."""
+    found = []
+    for pair in itertools.combinations(range(len(operands)), 2):
+        labels = operands[pair[0]] | operands[pair[1]]
+        cost = lowering.size(labels)
+        rest = [operand for position, operand in enumerate(operands) if position not in pair]
+        if look_ahead and rest:
+            needed = frozenset(lowering.output).union(*rest)
+            cost += _cheapest_step(lowering, [*rest, labels & needed], look_ahead)[0]
+        found.append((cost, pair))
+    return min(found)
 
 
 # ---- One operand
@@ -208,7 +227,12 @@ def _contract(
     left = _without_own_sums(lowering, left, right, labels)
     right = _without_own_sums(lowering, right, left, labels)
     summed = tuple(label for label in left.strides if label not in labels)
-    if _is_product(lowering, left, right, summed):
+    if _is_dot(lowering, labels, summed):
+        products = lowering.placeholder(_held_as(target.value.dtype), (*labels, *summed))
+        order = tuple(products.strides)
+        lowering.launches.append(_contraction(lowering, left, right, products, order, ()))
+        _reduce(lowering, products, target, labels)
+    elif _is_product(lowering, left, right, summed):
         _multiply(lowering, left, right, target, labels, summed)
     else:
         lowering.launches.append(_contraction(lowering, left, right, target, labels, summed))
@@ -224,6 +248,11 @@ def _without_own_sums(
     target = lowering.placeholder(_held_as(tensor.value.dtype), kept)
     _reduce(lowering, tensor, target, kept)
     return target
+
+
+def _is_dot(lowering: _Lowering, labels: Labels, summed: Labels) -> bool:
+    """Whether so few sums are so long that each should be shared by many blocks."""
+    return lowering.size(labels) <= FEW_SUMS and lowering.size(summed) >= LONG_SUM
 
 
 def _is_product(lowering: _Lowering, left: _Tensor, right: _Tensor, summed: Labels) -> bool:

@@ -49,6 +49,8 @@ CASES = [
     _case("outer", "i,j->ij", (300,), (4,)),
     _case("elementwise", "ij,ji->ij", (3, 4), (4, 3)),
     _case("dot", "i,i->", (500,), (500,)),
+    _case("long_dot", "ij,ji->", (130, 130), (130, 130)),
+    _case("few_long_sums", "bij,bij->b", (2, 128, 129), (2, 128, 129), dtype="float16"),
     _case("bilinear", "bn,anm,bm->ba", (2, 5), (4, 5, 3), (2, 3)),
     _case("chain_of_four", "ij,jk,kl,lm->im", (2, 9), (9, 3), (3, 8), (8, 4)),
     _case("sums_of_one_operand", "ij,kl->k", (3, 4), (5, 6)),
