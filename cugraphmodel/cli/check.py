@@ -64,7 +64,8 @@ def _prepared(options: argparse.Namespace) -> tuple[HostExecutable, int]:
     outputs = resolve_outputs(source, options.output_nodes)
     shapes = bind_inputs(source.inputs, options.batch, dict(options.dims), dict(options.shapes))
     parameters = Parameters(source.parameters)
-    plan = build_plan(run_passes(trace(source, parameters, shapes, outputs, {}).graph))
+    traced = trace(source, parameters, shapes, outputs, {}, bounded_outputs=options.bounded_outputs)
+    plan = build_plan(run_passes(traced.graph))
     device = HostDevice(checked=True)
     with progress_bar() as progress:
         executable = device.prepare(

@@ -43,7 +43,14 @@ def _plan(source: SourceModel, options: argparse.Namespace) -> tuple[Plan, Mappi
     """The plan that ``capture_graph`` would make, and the type of every value it computes."""
     outputs = resolve_outputs(source, options.output_nodes)
     shapes = bind_inputs(source.inputs, options.batch, dict(options.dims), dict(options.shapes))
-    traced = trace(source, Parameters(source.parameters), shapes, outputs, {})
+    traced = trace(
+        source,
+        Parameters(source.parameters),
+        shapes,
+        outputs,
+        {},
+        bounded_outputs=options.bounded_outputs,
+    )
     return build_plan(run_passes(traced.graph)), traced.graph.values
 
 

@@ -133,6 +133,11 @@ def _add_binding(command: argparse.ArgumentParser) -> None:
         metavar="NAME|INDEX",
         help="give this node or value back instead of the model's outputs",
     )
+    command.add_argument(
+        "--bounded-outputs",
+        action="store_true",
+        help="give outputs whose size hangs on data at their largest size, and a count",
+    )
 
 
 def _size(text: str) -> int:

@@ -39,6 +39,7 @@ def execute(options: argparse.Namespace) -> None:
             options.output_nodes,
             dims=dict(options.dims),
             input_shapes={**shapes, **dict(options.shapes)},
+            bounded_outputs=options.bounded_outputs,
             progress=progress,
         )
     with graph:

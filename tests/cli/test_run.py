@@ -239,3 +239,15 @@ def narrow_identity(folder: Path, code: int) -> Path:
     path = folder / "narrow.onnx"
     path.write_bytes(model.SerializeToString())
     return path
+
+
+@pytest.mark.parametrize("name", ["run", "inspect", "check"])
+def test_an_output_of_unknown_size(
+    command: Command, write_model: Callable[[str], Path], name: str
+) -> None:
+    path = write_model("nonzero (float[2, 3] x) => (int64[n, m] at) { at = NonZero(x) }")
+    options = ["--random", "0", "--device", "cpu"] if name == "run" else []
+    refused = command(name, path, *options)
+    assert refused.code == 1
+    assert "bounded_outputs=True" in refused.err
+    assert command(name, path, *options, "--bounded-outputs").code == 0
