@@ -400,6 +400,13 @@ OTHERS = (
         expected=lambda x: [x.astype(np.int32).sum(1, dtype=np.int32)],
     ),
     Case(
+        "even",
+        "Rfft",
+        [normal(1, 2, 3, 10)],
+        {"normalized": 0, "onesided": 1, "signal_ndim": 1},
+        expected=lambda x: [_pairs(np.fft.rfft(x))],
+    ),
+    Case(
         "rows",
         "TorchEmbedding",
         [X[0], whole([[2, 0], [1, 1]], dtype="int64")[0]],

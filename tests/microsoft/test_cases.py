@@ -10,10 +10,10 @@ from onnx import parser
 import cugraphmodel
 from cugraphmodel.errors import UnsupportedModelError
 from cugraphmodel.front.microsoft import COMPOSED
-from tests.microsoft import attention_cases, layer_cases
+from tests.microsoft import attention_cases, layer_cases, quantized_cases
 from tests.microsoft.case import Case
 
-CASES = (*layer_cases.CASES, *attention_cases.CASES)
+CASES = (*layer_cases.CASES, *attention_cases.CASES, *quantized_cases.CASES)
 TOLERANCES = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-6}
 
 

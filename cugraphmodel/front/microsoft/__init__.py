@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cugraphmodel.front.microsoft import attention, grouped_attention, layers, products
+from cugraphmodel.front.microsoft import attention, grouped_attention, layers, products, quantized
 from cugraphmodel.front.microsoft.composer import MICROSOFT, Composer, Refused
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _follow(
 
 COMPOSED: Mapping[tuple[str, str], Callable[[Tracer, Node, Scope], Sequence[str]]] = {
     key: partial(_follow, compose)
-    for module in (attention, grouped_attention, layers, products)
+    for module in (attention, grouped_attention, layers, products, quantized)
     for key, compose in module.OPERATORS.items()
 }
 """Domain and operator -> how to go on inside it."""

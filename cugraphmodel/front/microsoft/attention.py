@@ -9,20 +9,41 @@ import numpy as np
 from cugraphmodel.front.microsoft.composer import MICROSOFT, Composer
 from cugraphmodel.ops.spec import Unsupported
 
-__all__ = ["OPERATORS", "rotated"]
+__all__ = ["OPERATORS", "rotated", "self_attention"]
 
 
 def _attention(build: Composer) -> list[str]:
-    """Projections of one input, then attention; the state is [2, batch, head, length, element]."""
+    """Projections of one input, then attention."""
     build.refuse_inputs(6)
-    build.refuse_attributes(do_rotary=0, past_present_share_buffer=0)
-    x, weights, past = build.required(0), build.required(1), build.optional(4)
-    num_heads = int(build.attribute("num_heads", 0))
+    x, weights = build.required(0), build.required(1)
     total = build.shape(weights)[-1]
     sizes = build.attribute("qkv_hidden_sizes", ()) or (total // 3,) * 3
-    if len(sizes) != 3 or sum(sizes) != total:
-        raise Unsupported(f"qkv_hidden_sizes={sizes!r} do not add up to the weights' {total}.")
     projected = build.sum(build.emit("MatMul", x, weights), build.optional(2))
+    mask, past, added = (build.optional(position) for position in (3, 4, 5))
+    return self_attention(build, projected, sizes, mask, past, added)
+
+
+def self_attention(
+    build: Composer, projected: str, sizes: Sequence[int], mask: str, past: str, added: str
+) -> list[str]:
+    """Attention of queries, keys and values that lie side by side.
+
+    Args:
+        build: composer.
+        projected: [batch, length, queries + keys + values].
+        sizes: of these three.
+        mask: see :func:`_mask`, or ``""``.
+        past: keys and values [2, batch, head, length, element], or ``""``.
+        added: to the scores, or ``""``.
+
+    Returns:
+        The result [batch, length, values], and ``past`` with the new keys and values.
+    """
+    build.refuse_attributes(do_rotary=0, past_present_share_buffer=0)
+    num_heads = int(build.attribute("num_heads", 0))
+    total = build.shape(projected)[-1]
+    if len(sizes) != 3 or sum(sizes) != total:
+        raise Unsupported(f"queries, keys and values of {sizes!r} do not add up to {total}.")
     q, k, v = (build.heads(part, num_heads) for part in build.split(projected, sizes))
     if past:
         axes = build.constant([0])
@@ -31,9 +52,7 @@ def _attention(build: Composer) -> list[str]:
     present = ""
     if build.wants(1):
         present = build.concat(build.unsqueeze(k, 0), build.unsqueeze(v, 0), axis=0)
-    bias = build.sum_or_none(
-        _mask(build, build.optional(3), q, k), _causal(build, q, k), build.optional(5)
-    )
+    bias = build.sum_or_none(_mask(build, mask, q, k), _causal(build, q, k), added)
     return [build.joined(_attended(build, q, k, v, bias)[0]), present]
 
 

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from cugraphmodel.front.tracer import Tracer
     from cugraphmodel.ir import Node, Value
 
-__all__ = ["MICROSOFT", "Composer", "Refused"]
+__all__ = ["FLOAT", "INT32", "INT64", "MICROSOFT", "Composer", "Refused"]
 
 Array = npt.NDArray[Any]
 MICROSOFT = "com.microsoft"
+FLOAT, INT32, INT64 = 1, 6, 7  # of onnx.TensorProto
 OPSET = 24
 """Of the standard's operators that the compositions are written in."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from cugraphmodel.front.microsoft.attention import rotated
-from cugraphmodel.front.microsoft.composer import MICROSOFT, Composer
+from cugraphmodel.front.microsoft.composer import INT64, MICROSOFT, Composer
 from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["OPERATORS"]
@@ -71,7 +71,7 @@ def _starts(build: Composer, batch: int, length: int, total: int) -> str:
         raise Unsupported(f"total_sequence_length={total} is less than the {length} new ones.")
     if total == length:
         return build.constant(np.zeros(batch))
-    last = build.emit("Cast", build.required(5), to=7)  # onnx.TensorProto.INT64
+    last = build.emit("Cast", build.required(5), to=INT64)
     last = build.reshape(last, batch)
     return build.sum(last, build.constant(1 - length))
 

@@ -7,12 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from cugraphmodel.front.microsoft.composer import MICROSOFT, Composer
+from cugraphmodel.front.microsoft.composer import INT32, MICROSOFT, Composer
 from cugraphmodel.ops.spec import Unsupported
 
-__all__ = ["OPERATORS"]
-
-_BOOL, _INT32 = 9, 6  # of onnx.TensorProto
+__all__ = ["OPERATORS", "first_rows", "num_tokens"]
 
 
 def _gelu(build: Composer) -> list[str]:
@@ -115,15 +113,12 @@ def _skip_rms_norm(build: Composer) -> list[str]:
 
 
 def _embed_layer_norm(build: Composer) -> list[str]:
-    """Sum of word, position and segment vectors, normalized; how many tokens are no padding."""
-    ids = build.required(0)
-    batch, length = build.shape(ids)
-    words = build.emit("Gather", build.required(2), ids, axis=0)
+    """Sum of word, position and segment vectors, normalized."""
+    words = build.emit("Gather", build.required(2), build.required(0), axis=0)
     if build.optional(8):
         places = build.emit("Gather", build.required(3), build.required(8), axis=0)
     else:
-        bounds = [build.constant([bound]) for bound in (0, length, 0)]
-        places = build.emit("Slice", build.required(3), *bounds)
+        places = first_rows(build, build.required(3), build.shape(words)[1])
     segments = ""
     if build.optional(1):
         segments = build.emit("Gather", build.required(4), build.required(1), axis=0)
@@ -132,14 +127,24 @@ def _embed_layer_norm(build: Composer) -> list[str]:
     normal = build.emit(
         "LayerNormalization", total, build.required(5), build.required(6), epsilon=epsilon
     )
-    counts = ""
-    if build.wants(1) and build.optional(7):
-        ones = build.emit("Equal", build.required(7), build.constant(1, np.int32))
-        numbers = build.emit("Cast", ones, to=_INT32)
-        counts = build.emit("ReduceSum", numbers, build.constant([1]), keepdims=0)
-    elif build.wants(1):
-        counts = build.constant(np.zeros(batch), np.int32)
-    return [normal, counts, total]
+    return [normal, num_tokens(build, build.optional(7)), total]
+
+
+def first_rows(build: Composer, table: str, count: int) -> str:
+    """The first rows of a table."""
+    return build.emit("Slice", table, *(build.constant([bound]) for bound in (0, count, 0)))
+
+
+def num_tokens(build: Composer, mask: str) -> str:
+    """Output 1 of the embeddings: how many tokens of every row are no padding; 0 with no mask."""
+    if not build.wants(1):
+        return ""
+    if not mask:
+        return build.constant(np.zeros(build.shape(build.required(0))[0]), np.int32)
+    ones = build.emit("Equal", mask, build.constant(1, np.int32))
+    return build.emit(
+        "ReduceSum", build.emit("Cast", ones, to=INT32), build.constant([1]), keepdims=0
+    )
 
 
 def _group_norm(build: Composer, x: str) -> str:
@@ -186,7 +191,7 @@ def _expand_dims(build: Composer) -> list[str]:
 
 def _reduce_sum_integer(build: Composer) -> list[str]:
     """ReduceSumInteger: int32 sums over ``axes``."""
-    wide = build.emit("Cast", build.required(0), to=_INT32)
+    wide = build.emit("Cast", build.required(0), to=INT32)
     keepdims = int(build.attribute("keepdims", 1))
     axes = build.constant(build.attribute("axes", ()))
     return [build.emit("ReduceSum", wide, axes, keepdims=keepdims)]
@@ -208,6 +213,14 @@ def _range(build: Composer) -> list[str]:
     first = build.required(0)
     step = build.optional(2) or build.constant(1, build.value(first).dtype)
     return [build.emit("Range", first, build.required(1), step)]
+
+
+def _rfft(build: Composer) -> list[str]:
+    """Half of the Fourier transform of the last dimension, as (real, imaginary) pairs."""
+    build.refuse_attributes(normalized=0, onesided=1, signal_ndim=1)
+    signal = build.unsqueeze(build.required(0), -1)
+    axis = build.constant(len(build.shape(signal)) - 2)
+    return [build.emit("DFT", signal, "", axis, onesided=1)]
 
 
 def _grid_sample(build: Composer) -> list[str]:
@@ -237,6 +250,7 @@ OPERATORS: Mapping[tuple[str, str], Callable[[Composer], Sequence[str]]] = {
     (MICROSOFT, "QuickGelu"): _quick_gelu,
     (MICROSOFT, "Range"): _range,
     (MICROSOFT, "ReduceSumInteger"): _reduce_sum_integer,
+    (MICROSOFT, "Rfft"): _rfft,
     (MICROSOFT, "SkipGroupNorm"): _skip_group_norm,
     (MICROSOFT, "SkipLayerNormalization"): _skip_layer_norm,
     (MICROSOFT, "SkipSimplifiedLayerNormalization"): _skip_rms_norm,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from cugraphmodel.front.microsoft.composer import MICROSOFT, Composer
+from cugraphmodel.front.microsoft.composer import INT32, MICROSOFT, Composer
 from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["OPERATORS", "activated"]
@@ -127,15 +127,12 @@ def _multiply_integers(build: Composer) -> list[str]:
     factors = []
     for position in (0, 2):
         wide = [
-            build.emit("Cast", name, to=_INT32)
+            build.emit("Cast", name, to=INT32)
             for name in (build.required(position), build.optional(position + 1))
             if name
         ]
         factors.append(wide[0] if len(wide) == 1 else build.emit("Sub", *wide))
     return [build.emit("Mul", *factors)]
-
-
-_INT32 = 6  # onnx.TensorProto.INT32
 
 
 def _complex_product(build: Composer, sign: float) -> list[str]:
