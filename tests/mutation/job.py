@@ -11,8 +11,8 @@ import functools
 import itertools
 import sys
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.mutation.report import FILE as REPORT
 from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
-from tests.mutation.scratch import Case, Scratch
+from tests.mutation.scratch import Case, Scratch, operator_of
 from tests.mutation.trials import HEADER_TESTS, Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
@@ -33,6 +33,8 @@ from tests.ops.test_cases import CASES
 __all__ = ["main"]
 
 MIN_SHARE = 0.95
+NUM_PER_OPERATOR = 3
+"""Instances of an operator whose cases are traced."""
 
 
 Instance = tuple[str, tuple[tuple[str, str], ...]]
@@ -65,15 +67,23 @@ def files_in_use() -> set[str]:
     return set().union(*(files_of(source) for source in {source for source, _ in instances}))
 
 
-def representative(instances: Iterable[Instance]) -> set[Instance]:
-    """So many of them that each value of each macro of a source is there."""
-    seen: set[tuple[str, ...]] = set()
-    taken = set()
-    for source, macros in instances:
-        values: set[tuple[str, ...]] = {(source,), *((source, *macro) for macro in macros)}
-        if not values <= seen:
-            taken.add((source, macros))
-            seen |= values
+def representative(instances: Mapping[str, Sequence[Instance]]) -> set[Instance]:
+    """So many instances that each source has each value of its macros, and each operator some.
+
+    Args:
+        instances: by case.
+    """
+    seen: Counter[tuple[str, ...]] = Counter()
+    taken: set[Instance] = set()
+    for case, used in instances.items():
+        for source, macros in used:
+            if (source, macros) in taken:
+                continue
+            operator = (source, operator_of(case))
+            values = [(source, *macro) for macro in macros]
+            if seen[operator] < NUM_PER_OPERATOR or any(seen[value] == 0 for value in values):
+                taken.add((source, macros))
+                seen.update([operator, *values])
     return taken
 
 
@@ -88,7 +98,7 @@ def cases_using(files: Set[str], scratches: Sequence[Scratch], memory: Memory) -
         for name, instances in instances_of_cases().items()
         if any(files_of(source) & files for source, _ in instances)
     }
-    taken = representative(itertools.chain.from_iterable(used.values()))
+    taken = representative(used)
     names = [name for name, instances in used.items() if taken.issuperset(instances)]
     new = [name for name in names if name not in memory.runs]
     parts = [new[part :: len(scratches)] for part in range(len(scratches))]

@@ -1,4 +1,4 @@
-"""What earlier runs found. It holds while the package stays the same, but for its lists of cases."""
+"""What earlier runs found; it holds while the package, but for its cases, stays the same."""
 
 from __future__ import annotations
 

@@ -219,8 +219,8 @@ _PATTERNS = {
 }
 
 _DECLARED = re.compile(
-    r"(?:^|[;{(,])\s*(?:(?:const|__shared__|typedef|static|constexpr|struct) )*"
-    r"(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;{}]*>)?[*&]* [*&]?\w+(?:\[[^\]]*\])*$"
+    r"(?:^|[;{(,])\s*(?:(?:const|__shared__|typedef|static|constexpr|struct)\s+)*"
+    r"(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;{}]*>)?[*&]*\s+[*&]?\w+(?:\[[^\]]*\])*$"
 )
 _NUMBER = re.compile(r"(?<![\w.])(?<![eE][-+])(\d+)(?=[uUlL]*(?![\w.]))")
 

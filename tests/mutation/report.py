@@ -26,8 +26,8 @@ a header that has tests of its own is then tried on these.
 
 **{killed} of {relevant} mutants that could be noticed were noticed: {share}.** By the check mode
 {check}, by a wrong value {value}, by other bits in another order of the threads or another replay
-{order}, by another error {error}, by a crash {crash}, because they never ended {hang}, by tests of a
-header {test}. Not counted: {stillborn} that do not compile, {equivalent} that compute the same.
+{order}, by another error {error}, by a crash {crash}, because they never ended {hang}, by tests
+of a header {test}. Not counted: {stillborn} do not compile, {equivalent} compute the same.
 """
 
 COLUMNS = ("check", "value", "order", "error", "crash", "hang", "test")

@@ -19,7 +19,7 @@ import pytest
 from cugraphmodel.executors.host.compiler import find_compiler
 from tests.mutation.mutants import PACKAGE, Mutant, text_of
 
-__all__ = ["Answer", "Case", "Run", "Scratch", "Worker"]
+__all__ = ["Answer", "Case", "Run", "Scratch", "Worker", "operator_of"]
 
 Answer = dict[str, Any]
 ROOT = PACKAGE.parent
@@ -47,7 +47,7 @@ class Case:
     @property
     def operator(self) -> str:
         """Type of the case's node."""
-        return self.name.partition("-")[0]
+        return operator_of(self.name)
 
     @property
     def seconds(self) -> float:
@@ -58,6 +58,11 @@ class Case:
     def cpu_s(self) -> float:
         """Processor time after which an attempt counts as one that never ends."""
         return CPU_S + CPU_FACTOR * self.seconds
+
+
+def operator_of(case: str) -> str:
+    """Type of the node of a case, from the case's name."""
+    return case.partition("-")[0]
 
 
 class Scratch:

@@ -12,7 +12,7 @@ KERNEL = """\
 #if defined(__CUDACC__)
 int only_on_a_gpu = 1 + 2;
 #else
-__shared__ float tile[4][33];
+__shared__ __align__(16) float tile[4][SIZE + 2];
 #endif
 #define HALF(x) (x / 2)
 extern "C" __global__ void __launch_bounds__(128 * 2) run(float* y, const float* x, int n) {
@@ -28,7 +28,8 @@ def test_each_fault_that_the_text_can_have() -> None:
     found = [(mutant.line, mutant.family, mutant.change) for mutant in mutants_of("a.cu", KERNEL)]
     assert found == [
         (6, "number", "4 -> 3"),
-        (6, "number", "33 -> 32"),
+        (6, "arithmetic", "+ -> -"),
+        (6, "number", "2 -> 1"),
         (8, "arithmetic", "/ -> %"),
         (8, "arithmetic", "/ -> *"),
         (8, "number", "2 -> 3"),

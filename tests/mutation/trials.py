@@ -23,6 +23,8 @@ MAX_CASES = 20
 MAX_CASES_OF_KNOWN = 4
 MAX_DETOUR = 2
 """Lines that a case may stop farther above a mutant than the nearest case does."""
+MAX_OPERATORS = 30
+"""Operators whose machine code must be the same for a mutant to count as equivalent."""
 NUM_FIRST = 6
 """Cases chosen for speed, and for what they noticed before; the rest are drawn."""
 
@@ -108,6 +110,13 @@ class Selection:
         ordered = [self._ordered(mutant, cases) for cases in (*groups, others)]
         return list(itertools.chain.from_iterable(ordered))[:limit]
 
+    def of_all(self, mutant: Mutant) -> list[Case]:
+        """Traced cases of operators that use the mutant's file, one of each."""
+        traced = [case for case in self.cases if case.run and mutant.file in case.files]
+        operators = {case.operator: case for case in traced}
+        cases = sorted(operators.values(), key=lambda case: draw(0, mutant.key, case.name))
+        return cases[:MAX_OPERATORS]
+
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
         kills = self.kills[mutant.file]
         ordered = sorted(cases, key=lambda case: (-kills[case.name], case.seconds, case.name))
@@ -131,7 +140,7 @@ def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
     """Try a mutant on case after case until one notices it, then on its header's own tests."""
     known = _known(mutant)
     cases = selection.for_mutant(mutant, MAX_CASES_OF_KNOWN if known else MAX_CASES)
-    by, answers = _tried_on_cases(mutant, worker, cases)
+    by, answers = _tried_on_cases(mutant, worker, cases, selection.of_all(mutant))
     case = cases[len(answers) - 1].name if answers else ""
     if by not in ("nobody", "compiler", "same code"):
         selection.kills[mutant.file][case] += 1
@@ -143,15 +152,22 @@ def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
 
 
 def _tried_on_cases(
-    mutant: Mutant, worker: Worker, cases: Sequence[Case]
+    mutant: Mutant, worker: Worker, cases: Sequence[Case], of_all: Sequence[Case]
 ) -> tuple[str, list[Answer]]:
-    """Who noticed, and the answers up to that one."""
+    """Who noticed, and the answers up to that one.
+
+    Args:
+        mutant: the mutant.
+        worker: tries it.
+        cases: best first.
+        of_all: cases of all operators that use the file.
+    """
     first, rest = cases[:NUM_FIRST], cases[NUM_FIRST:]
     if not first:
         return "nobody", []
     answers = worker.attempts(mutant.file, mutant.text, first)
     if answers[-1]["by"] == "nobody":
-        if worker.has_same_code(mutant, first) and worker.has_same_code(mutant, rest):
+        if worker.has_same_code(mutant, first) and worker.has_same_code(mutant, of_all):
             return "same code", answers
         if rest:
             answers += worker.attempts(mutant.file, mutant.text, rest)
