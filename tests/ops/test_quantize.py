@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,15 +14,21 @@ from onnx import TensorProto, helper, numpy_helper
 import cugraphmodel
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.conv.quantized_cases import CASES as CONV_CASES
 from cugraphmodel.ops.conv.quantized_cases import conv_integer, qlinear_conv
+from cugraphmodel.ops.matmul.block_quantized_cases import CASES as BLOCK_QUANTIZED_CASES
+from cugraphmodel.ops.matmul.quantized_cases import CASES as MATMUL_CASES
 from cugraphmodel.ops.matmul.quantized_cases import matmul_integer, qlinear_matmul
+from cugraphmodel.ops.pool.quantized_pool_cases import CASES as POOL_CASES
 from cugraphmodel.ops.quantize.linear_cases import (
     DEQUANTIZE,
     dequantize,
     dynamic_quantize,
     quantize,
 )
+from cugraphmodel.ops.quantize.pointwise_cases import CASES as POINTWISE_CASES
 from cugraphmodel.ops.quantize.pointwise_cases import random_bytes
+from cugraphmodel.ops.softmax.quantized_softmax_cases import CASES as SOFTMAX_CASES
 from cugraphmodel.ops.spec import Unsupported
 from tests.ops import harness
 
@@ -194,6 +201,48 @@ def test_a_folded_weight_has_the_bits_that_the_kernel_gives(case: OpCase, device
         (result,) = captured.run(arrays if inputs else {})
         results.append(result.tobytes())
     assert results[0] == results[1]
+
+
+NOT_IN_ONNX_RUNTIME = {
+    "MatMulNBits-bfloat16-1",
+    "QLinearAdd-no_zero_points-1",  # takes the types of what is left out for an error
+    "QLinearMatMul-mixed_output-21",
+    "QLinearMatMul-rows_and_columns-10",
+    "QLinearMatMul-batch-21",
+}
+COMPARED = [
+    case
+    for case in (
+        *BLOCK_QUANTIZED_CASES,
+        *CONV_CASES,
+        *MATMUL_CASES,
+        *POINTWISE_CASES,
+        *POOL_CASES,
+        *SOFTMAX_CASES,
+    )
+    if case.domain == "com.microsoft" or case.op_type.startswith("QLinear")
+]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in COMPARED if str(case) not in NOT_IN_ONNX_RUNTIME], ids=str
+)
+def test_the_definitions_are_those_of_onnx_runtime(case: OpCase) -> None:
+    expected = harness.expected_outputs(case)
+    model = harness._model(case, case.inputs)
+    model.ir_version = 10
+    if case.domain:
+        model.opset_import.append(helper.make_opsetid("", 21))
+    for info, array in zip(model.graph.output, expected, strict=True):
+        info.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    feeds = {f"in{k}": array for k, array in enumerate(case.inputs) if array is not None}
+    for theirs, ours in zip(session.run(None, feeds), expected, strict=True):
+        harness.assert_close(case, theirs, ours)
 
 
 BYTES, SCALE = np.zeros((2, 6), np.uint8), np.ones((), np.float32)

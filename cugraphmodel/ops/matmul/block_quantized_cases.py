@@ -25,7 +25,7 @@ def packed(numbers: Array, bits: int) -> Array:
 def unpacked(data: Array, bits: int, count: int) -> Array:
     """The first ``count`` numbers of each row of bytes."""
     ones = np.unpackbits(data, axis=-1, bitorder="little")[..., : count * bits]
-    return (ones.reshape(*data.shape[:-1], count, bits) << np.arange(bits)).sum(-1)
+    return np.asarray((ones.reshape(*data.shape[:-1], count, bits) << np.arange(bits)).sum(-1))
 
 
 def _product(depth: int, block_size: int, bits: int) -> Callable[..., Sequence[Array]]:
