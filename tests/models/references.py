@@ -35,7 +35,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.models.files import HERE, file_md5, model_path, models_dir, replacing
+from tests.models.files import (
+    HERE,
+    file_md5,
+    model_path,
+    models_dir,
+    one_at_a_time,
+    replacing,
+)
 from tests.models.generators import Spec, draw
 
 if TYPE_CHECKING:
@@ -135,14 +142,22 @@ def reference_path(model: str, case: str) -> Path:
     source = model_path(model)
     recipe = [FORMAT, SEED, _recipe(CASES[model][case]), file_md5(source)]
     fingerprint = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()
-    if path.is_file():
-        with np.load(path) as arrays:
-            if str(arrays["fingerprint"]) == fingerprint:
-                return path
-    arrays = _compute(source, f"{model}/{case}", CASES[model][case])
-    with replacing(path) as part, part.open("wb") as sink:
-        np.savez(sink, fingerprint=np.array(fingerprint), **arrays)
+    if _is_of(path, fingerprint):
+        return path
+    with one_at_a_time(f"{model}.{case}"):
+        if not _is_of(path, fingerprint):
+            arrays = _compute(source, f"{model}/{case}", CASES[model][case])
+            with replacing(path) as part, part.open("wb") as sink:
+                np.savez(sink, fingerprint=np.array(fingerprint), **arrays)
     return path
+
+
+def _is_of(path: Path, fingerprint: str) -> bool:
+    """Whether the file is there and was made by that recipe."""
+    if not path.is_file():
+        return False
+    with np.load(path) as arrays:
+        return str(arrays["fingerprint"]) == fingerprint
 
 
 def _recipe(case: Case) -> Any:
