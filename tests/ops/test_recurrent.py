@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +16,7 @@ import cugraphmodel
 from cugraphmodel.errors import DataIndexError
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.recurrent.quantized_lstm_cases import CASES as QUANTIZED_CASES
 from cugraphmodel.ops.recurrent.recurrent_cases import CASES, GATES, recurrent_layer
 from cugraphmodel.ops.spec import Unsupported
 from cugraphmodel.plan import build_plan
@@ -83,8 +85,19 @@ def _of_onnx_runtime(case: OpCase) -> list[harness.Array]:
     model.ir_version = 8
     for output in model.graph.output:
         output.type.tensor_type.elem_type = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString())
     feeds = {f"in{k}": array for k, array in enumerate(case.inputs) if array is not None}
+    if case.domain:  # takes weights as initializers alone
+        model.opset_import.append(helper.make_opsetid("", 17))
+        weights = [name for name, array in feeds.items() if array.dtype.kind in "iu"]
+        model.graph.initializer.extend(
+            onnx.numpy_helper.from_array(feeds.pop(name), name) for name in weights
+        )
+        free = [info for info in model.graph.input if info.name in feeds]
+        del model.graph.input[:]
+        model.graph.input.extend(free)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # more would quantise rows apart
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     return [np.asarray(output) for output in session.run(None, feeds)]
 
 
@@ -100,6 +113,32 @@ def test_the_written_out_equations_are_those_of_onnx_runtime(case: OpCase) -> No
     right = harness.expected_outputs(case)
     for theirs, ours in zip(_of_onnx_runtime(case), right, strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", [case for case in QUANTIZED_CASES if case.inputs[4] is None])
+def test_quantised_layers_are_those_of_onnx_runtime(case: OpCase, opened_device: Device) -> None:
+    ours = harness.run(case, opened_device)
+    for theirs, got in zip(_of_onnx_runtime(case), ours, strict=True):
+        np.testing.assert_allclose(got, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "attributes", "reason"),
+    [
+        ({}, {"direction": "bidirectional"}, "split it into its two directions"),
+        ({8: np.ones(3, np.float32)}, {}, "neither one number nor one for each column"),
+        ({1: np.zeros((6, 32), np.int8)}, {}, "W and R have 3 dimensions"),
+        ({0: np.zeros((0, 1, 6), np.float32)}, {}, "Its sequences are empty"),
+    ],
+)
+def test_a_quantised_layer_that_cannot_run_says_why(
+    changes: dict[int, harness.Array], attributes: dict[str, Any], reason: str
+) -> None:
+    good = QUANTIZED_CASES[0]
+    inputs = [changes.get(position, array) for position, array in enumerate(good.inputs)]
+    case = OpCase("refused", good.op_type, inputs, attributes, 1, domain=good.domain)
+    with pytest.raises(Unsupported, match=reason):
+        harness.graph_of(case)
 
 
 @pytest.mark.parametrize("kept", ["y", "h", "c", "yh", "hc", "yc"])

@@ -40,7 +40,7 @@ from cugraphmodel.ops.matmul.product import (
 from cugraphmodel.ops.recurrent.cell import Layer
 from cugraphmodel.ops.spec import OpSpec, register
 
-__all__: list[str] = []
+__all__ = ["Recurrence"]
 
 Values = Sequence[Value | None]
 MAX_SEQUENCE_WEIGHT_BYTES = 256 * 1024
@@ -65,7 +65,7 @@ def _infer(node: Node, inputs: Values) -> list[TensorType]:
 
 
 @dataclass(frozen=True)
-class _Recurrence:
+class Recurrence:
     """The launches after the projection, all of which share most arguments."""
 
     layer: Layer
@@ -79,6 +79,7 @@ class _Recurrence:
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
+        """What the kernels take first."""
         layer = self.layer
         return (self.projected, layer.recurrence, layer.bias, layer.peepholes, layer.lengths)
 
@@ -247,7 +248,7 @@ def _lower(node: Node, inputs: Values, outputs: Values) -> list[Launch]:
     rows, columns = layer.num_steps * layer.batch, layer.weights.shape[0] * layer.weights.shape[1]
     accumulator = _accumulator_of(layer.x.dtype)
     projected = Workspace(rows * columns * accumulator.itemsize)
-    recurrence = _Recurrence(layer, (given[0], given[1], given[2]), projected)
+    recurrence = Recurrence(layer, (given[0], given[1], given[2]), projected)
     launches = []
     if rows:
         product = Product(rows, columns, layer.x.shape[2], transpose_right=True)

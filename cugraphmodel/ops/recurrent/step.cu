@@ -2,7 +2,8 @@
 //
 // A block owns some units of ROWS batch rows of one direction. Macros: those of cell.cuh, and
 // PREVIOUS   element type of the state that is read
-// PHASE      0 for a whole step, or 1 and 2 for the two halves of a GRU's
+// PHASE      0 for a whole step, 1 and 2 for the two halves of a GRU's, or 3 for what follows once
+//            the weights' products with the state are in `reset`: [batch, kGates, hidden]
 #include "device.cuh"
 #include "cell.cuh"
 
@@ -27,9 +28,12 @@ extern "C" __global__ void __launch_bounds__(128, 1)
       place.direction * previous_direction + place.row0 * previous_batch;
   const long long before_at = block_before + place.row_here * previous_batch + j;
 
-  constexpr int kNow = PHASE == 0 ? kGates : PHASE == 1 ? 2 : 1;
+  constexpr int kNow = PHASE == 1 ? 2 : PHASE == 2 ? 1 : kGates;
   Accumulator sum[kNow] = {};
-  if constexpr (PHASE == 2) {
+  if constexpr (PHASE == 3) {
+    const Accumulator* from = reset + place.row * kGates * hidden + j;
+    for (int g = 0; g < kNow && reset && place.owns(j); ++g) sum[g] = from[g * hidden];
+  } else if constexpr (PHASE == 2) {
     const Accumulator* state = reset + block_state;
     products(place.weights(2, j), state, hidden, place.num_rows, hidden, sum);
   } else if (previous_h != nullptr) {
