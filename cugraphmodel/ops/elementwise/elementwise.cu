@@ -81,7 +81,10 @@ extern "C" __global__ void __launch_bounds__(128)
     cg_store4(out + first, pack);
   } else {
     for (int k = 0; k < VECTOR; ++k) {
-      if (k < count) out[first + k] = apply(x0.v[k], x1.v[k], x2.v[k], a, b);
+      if (k < count) {
+        const OUT_TYPE value = apply(x0.v[k], x1.v[k], x2.v[k], a, b);
+        out[first + k] = value;
+      }
     }
   }
 }
