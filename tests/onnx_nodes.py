@@ -102,10 +102,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"test_dft_inverse(_opset19)?: AssertionError",
         "The data were computed in float32: they say 1.9e-7 where 0 is right, within 1e-7",
     ),
-    (
-        r"test_dft_inverse(_opset19)?: AssertionError",
-        "The data hold the noise of a transform in single precision, 1.9e-7, where the result is 0",
-    ),
     (r"its trip count .* is computed", "The number of iterations is computed by the model"),
     (r"no kernel ran", "The output is known at capture or has the input's bytes: no kernel runs"),
     (r"\((?P<op>[\w.]+), opset \d+\): there is no kernel for this operator", "No kernel for {op}"),

@@ -7,6 +7,10 @@ import pytest
 from tests import onnx_nodes
 from tests.onnx_nodes import Outcome
 
+# One worker of xdist runs them all, in processes of its own.
+ON_CPU = pytest.param("cpu", marks=pytest.mark.xdist_group("onnx_nodes"))
+ON_GPU = pytest.param("cuda", marks=pytest.mark.gpu)
+
 _outcomes: dict[str, dict[str, Outcome]] = {}
 
 
@@ -25,6 +29,7 @@ def outcome(name: str, device: str, request: pytest.FixtureRequest) -> Outcome:
     return _outcomes[device][name]
 
 
+@pytest.mark.parametrize("device", [ON_CPU, ON_GPU])
 @pytest.mark.parametrize("name", onnx_nodes.passing_names())
 def test_passes(outcome: Outcome) -> None:
     assert outcome.error is None, outcome.error
