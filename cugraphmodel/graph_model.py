@@ -6,6 +6,7 @@ import html
 import operator
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -207,6 +208,7 @@ class CudaGraphModel:
         """A small table for notebooks."""
         rows = [("input", value) for value in self.plan.inputs]
         rows += [("output", value) for value in self.plan.outputs]
+        rows += [("state", replace(value, name=name)) for name, value in self.plan.state.items()]
         body = "".join(
             f"<tr><td>{kind}</td><td>{html.escape(value.name)}</td><td>{value.dtype.name}</td>"
             f"<td>{list(value.shape)}</td></tr>"

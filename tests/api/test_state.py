@@ -92,6 +92,7 @@ def test_a_recurrent_model_goes_on_where_it_stopped(device: str) -> None:
         assert graph.output_names == ("y",)
         assert graph.state_names == ("h", "c")
         assert "keeps h, c" in repr(graph)
+        assert "<td>state</td><td>h</td><td>float32</td><td>[1, 3, 4]</td>" in graph._repr_html_()
         for _ in range(2):
             assert_equal([graph.run(step) for step in steps], right)
             graph.reset_state()
