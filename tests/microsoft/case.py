@@ -67,20 +67,21 @@ class Case:
                 if name not in constants
             ],
             [
-                helper.make_tensor_value_info(name, self._data_type(asked), None)
-                for name, asked in zip(node.output, self.outputs, strict=True)
-                if asked
+                helper.make_tensor_value_info(
+                    name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), None
+                )
+                for name, dtype in zip(filter(None, node.output), self.dtypes(), strict=True)
             ],
             [numpy_helper.from_array(a, name) for name, a in given if name in constants],
         )
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
-    def _data_type(self, asked: str | bool) -> int:
+    def dtypes(self) -> list[str]:
+        """Those of the outputs asked for."""
         given = [a.dtype for a in self.inputs if a is not None]
-        floats = [dtype for dtype in given if dtype.kind == "f"]
-        dtype = (floats or given)[0] if asked is True else np.dtype(str(asked))
-        return helper.np_dtype_to_tensor_dtype(dtype)
+        own = ([dtype for dtype in given if dtype.kind == "f"] or given)[0].name
+        return [own if asked is True else str(asked) for asked in self.outputs if asked]
 
     def fed(self) -> dict[str, Array]:
         """The inputs that a run takes."""
