@@ -53,6 +53,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.xdist_group("gpu"))  # they measure memory and time
     if config.getoption("--slow"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
