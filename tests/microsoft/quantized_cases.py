@@ -22,55 +22,6 @@ def scalar(number: float, dtype: str = "float32") -> Array:
     return np.array(number, dtype)
 
 
-def n_bits(
-    name: str, bits: int, n: int, k: int, block: int, *rest: Array | None, **more: Any
-) -> Case:
-    """MatMulNBits; ``rest`` are the inputs from the zero points on."""
-    num_blocks = -(-k // block)
-    packed = drawn(1, n, num_blocks, block * bits // 8)
-    inputs = [
-        more.pop("x", normal(2, 2, 3, k)),
-        packed,
-        np.abs(normal(3, n * num_blocks, dtype=more.pop("dtype", "float32"))) / 2**bits,
-        *rest,
-    ]
-    return Case(
-        name,
-        "MatMulNBits",
-        inputs,
-        {"bits": bits, "N": n, "K": k, "block_size": block, **more.pop("attributes", {})},
-        constant=frozenset(range(1, len(inputs))),
-        **more,
-    )
-
-
-def _nibbles(x: Array, b: Array, scales: Array) -> list[Array]:
-    """4 bits, with the zero point 8."""
-    numbers = np.stack([b & 15, b >> 4], -1).reshape(len(b), b.shape[1], -1).astype(float) - 8
-    weights = (numbers * scales.reshape(len(b), -1, 1)).reshape(len(b), -1)[:, : x.shape[-1]]
-    return [x @ weights.T]
-
-
-N_BITS = (
-    n_bits("four", 4, 5, 64, 16),
-    n_bits("part_of_a_block", 4, 5, 40, 32, expected=_nibbles),
-    n_bits(
-        "half",
-        4,
-        4,
-        64,
-        32,
-        x=normal(2, 3, 64, dtype="float16"),
-        dtype="float16",
-        expected=_nibbles,
-    ),
-    n_bits("zero_points", 4, 5, 96, 32, drawn(4, 5 * 2)),
-    n_bits("eight", 8, 5, 64, 32, drawn(4, 5 * 2)),
-    n_bits("float_zero_points", 4, 5, 64, 16, normal(4, 5, 4) * 4),
-    n_bits("bias", 4, 5, 64, 16, drawn(4, 5 * 2), None, normal(5, 5)),
-)
-
-
 def quantized_attention(name: str, *rest: Array | None, **more: Any) -> Case:
     """QAttention; ``rest`` are the inputs from the mask on."""
     inputs = [
@@ -133,4 +84,4 @@ OTHERS = (
     ),
 )
 
-CASES = (*N_BITS, *QUANTIZED_ATTENTION, *OTHERS)
+CASES = (*QUANTIZED_ATTENTION, *OTHERS)

@@ -12,6 +12,7 @@ from onnx import parser
 import cugraphmodel
 from cugraphmodel.errors import UnsupportedModelError
 from cugraphmodel.front.microsoft import COMPOSED
+from cugraphmodel.ops.spec import find
 from tests.microsoft import attention_cases, layer_cases, quantized_cases
 from tests.microsoft.case import Array, Case
 
@@ -110,6 +111,7 @@ def test_a_part_that_cannot_run_is_reported_once() -> None:
     assert "is int32; the kernels take" in str(caught.value)
 
 
-def test_every_composition_has_a_case() -> None:
-    tested = {(case.domain, case.op_type) for case in CASES}
-    assert tested == set(COMPOSED)
+def test_every_composition_is_used_and_has_a_case() -> None:
+    assert {(case.domain, case.op_type) for case in CASES} == set(COMPOSED)
+    for domain, op_type in COMPOSED:
+        assert domain == "" or find(domain, op_type, 1) is None, f"{op_type} has a kernel"

@@ -7,64 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from cugraphmodel.front.microsoft.attention import self_attention
 from cugraphmodel.front.microsoft.composer import FLOAT, MICROSOFT, Composer
 from cugraphmodel.front.microsoft.layers import first_rows, num_tokens
-from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["OPERATORS"]
-
-
-def _matmul_n_bits(build: Composer) -> list[str]:
-    """Weights of 2, 4 or 8 bits in blocks along K, each with a scale and a zero point.
-
-    They are unpacked at capture if they are constants.
-    """
-    build.refuse_inputs(4)
-    build.refuse_attributes(weight_prepacked=0)
-    n, k, bits, block = (
-        int(build.attribute(name, default))
-        for name, default in (("N", 0), ("K", 0), ("bits", 4), ("block_size", 0))
-    )
-    if bits not in (2, 4, 8) or block < 1:
-        raise Unsupported(f"weights of {bits} bits in blocks of {block} are not covered.")
-    num_blocks = -(-k // block)
-    build.fits(build.required(1), n, num_blocks, block * bits // 8)
-    weights = build.reshape(_unpacked(build, build.required(1), bits), n, num_blocks, block)
-    centered = build.emit("Sub", weights, _zero_points(build, n, num_blocks, bits))
-    scales = build.emit("Cast", build.reshape(build.required(2), n, num_blocks, 1), to=FLOAT)
-    rows = build.reshape(build.emit("Mul", centered, scales), n, num_blocks * block)
-    if num_blocks * block > k:
-        rows = build.emit("Slice", rows, *(build.constant([bound]) for bound in (0, k, 1)))
-    x = build.required(0)
-    columns = build.cast_like(build.transpose(rows, 1, 0), x)
-    return [build.sum(build.emit("MatMul", x, columns), build.optional(5))]
-
-
-def _unpacked(build: Composer, packed: str, bits: int) -> str:
-    """The numbers in bytes, the lowest bits first, as float32 [..., byte, number]."""
-    parts = []
-    for shift in range(0, 8, bits):
-        moved = packed
-        if shift:
-            moved = build.emit("Div", packed, build.constant(1 << shift, "uint8"))
-        if shift + bits < 8:
-            moved = build.emit("Mod", moved, build.constant(1 << bits, "uint8"))
-        parts.append(build.unsqueeze(moved, -1))
-    axis = len(build.shape(packed))
-    return build.emit("Cast", build.concat(*parts, axis=axis), to=FLOAT)
-
-
-def _zero_points(build: Composer, n: int, num_blocks: int, bits: int) -> str:
-    """float32 [n, block, 1]."""
-    given = build.optional(3)
-    if not given:
-        return build.constant(1 << (bits - 1), "float32")
-    if build.value(given).dtype != "uint8":
-        return build.emit("Cast", build.reshape(given, n, num_blocks, 1), to=FLOAT)
-    num_bytes = -(-num_blocks * bits // 8)
-    rows = _unpacked(build, build.reshape(given, n, num_bytes), bits)
-    rows = build.reshape(rows, n, num_bytes * (8 // bits))
-    if num_bytes * (8 // bits) > num_blocks:
-        rows = build.emit("Slice", rows, *(build.constant([bound]) for bound in (0, num_blocks, 1)))
-    return build.unsqueeze(rows, 2)
 
 
 def _quantized_attention(build: Composer) -> list[str]:
@@ -127,7 +71,6 @@ def _quantized_mean(build: Composer) -> list[str]:
 
 
 OPERATORS: Mapping[tuple[str, str], Callable[[Composer], Sequence[str]]] = {
-    (MICROSOFT, "MatMulNBits"): _matmul_n_bits,
     (MICROSOFT, "QAttention"): _quantized_attention,
     (MICROSOFT, "QEmbedLayerNormalization"): _quantized_embedding,
     (MICROSOFT, "QLinearReduceMean"): _quantized_mean,
