@@ -146,7 +146,11 @@ def test_every_unsupported_node_is_listed_in_one_error() -> None:
         ("(complex64[N] x) => (complex64[N] y)", "y = Identity(x)", "input x: complex64[N]"),
         ("(float[N] x, seq(float[N]) s) => (float[N] y)", "y = Relu(x)", "input s: sequence"),
         ("(optional(float[N]) x) => (bool y)", "y = OptionalHasElement(x)", "input x: optional"),
-        ("(float[N] x) => (seq(float[N]) y)", "y = SequenceConstruct(x)", "output 'y' is a sequence"),
+        (
+            "(float[N] x) => (seq(float[N]) y)",
+            "y = SequenceConstruct(x)",
+            "output 'y' is a sequence",
+        ),
     ],
 )
 def test_types_that_are_no_supported_tensors_are_named(
