@@ -81,6 +81,8 @@ DTYPES = (
     DType(24, np.dtype(ml_dtypes.float8_e8m0fnu), "float8_e8m0fnu", "f"),
     DType(25, np.dtype(ml_dtypes.uint2), "uint2_t", "u"),
     DType(26, np.dtype(ml_dtypes.int2), "int2_t", "i"),
+    DType(27, np.dtype(ml_dtypes.float6_e2m3fn), "float6_e2m3fn", "f"),
+    DType(28, np.dtype(ml_dtypes.float6_e3m2fn), "float6_e3m2fn", "f"),
 )
 _BY_CODE = {entry.onnx_code: entry for entry in DTYPES}
 _BY_NUMPY = {entry.numpy: entry for entry in DTYPES}

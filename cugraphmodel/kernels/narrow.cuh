@@ -57,7 +57,9 @@ typedef NarrowFloat<4, 3, 7, 0x7e, 0x7f, 0x7f> float8_e4m3fn;
 typedef NarrowFloat<4, 3, 8, 0x7f, 0x80, 0x80> float8_e4m3fnuz;
 typedef NarrowFloat<5, 2, 15, 0x7b, 0x7c, 0x7e> float8_e5m2;
 typedef NarrowFloat<5, 2, 16, 0x7f, 0x80, 0x80> float8_e5m2fnuz;
-// There is neither infinity nor NaN, which becomes -0 as in ml_dtypes.
+// These have neither infinity nor NaN, which becomes -0 as in ml_dtypes.
+typedef NarrowFloat<2, 3, 1, 0x1f, 0x1f, 0x20> float6_e2m3fn;
+typedef NarrowFloat<3, 2, 3, 0x1f, 0x1f, 0x20> float6_e3m2fn;
 typedef NarrowFloat<2, 1, 1, 0x7, 0x7, 0x8> float4_e2m1fn;
 
 // A power of two: the exponent with a bias of 127. No sign, no zero; 0xff is NaN.
@@ -144,3 +146,5 @@ CG_ONNX_TYPE(float4_e2m1fn, 23)
 CG_ONNX_TYPE(float8_e8m0fnu, 24)
 CG_ONNX_TYPE(uint2_t, 25)
 CG_ONNX_TYPE(int2_t, 26)
+CG_ONNX_TYPE(float6_e2m3fn, 27)
+CG_ONNX_TYPE(float6_e3m2fn, 28)

@@ -37,7 +37,7 @@ def model_of(
         [helper.make_tensor_value_info(name, code, None) for name, code in outputs.items()],
         [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 28)])
 
 
 def bits(array: Array) -> Array:

@@ -235,7 +235,7 @@ def narrow_identity(folder: Path, code: int) -> Path:
     """``y = Identity(x)`` over four numbers of an ONNX type."""
     x, y = (helper.make_tensor_value_info(name, code, [4]) for name in "xy")
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "narrow", [x], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 28)])
     path = folder / "narrow.onnx"
     path.write_bytes(model.SerializeToString())
     return path

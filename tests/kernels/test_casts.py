@@ -23,14 +23,18 @@ from tests.kernels.launching import Array, launch
 pytestmark = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered")
 
 FILE = Path(__file__).with_name("casts.cu")
-TYPES = {entry.numpy.name: entry for entry in DTYPES if entry.onnx_code in (10, *range(16, 27))}
+TYPES = {entry.numpy.name: entry for entry in DTYPES if entry.onnx_code in (10, *range(16, 29))}
 SCALES = "float8_e8m0fnu"
 FLOATS = [name for name, entry in TYPES.items() if entry.kind == "f" and name != SCALES]
 INTEGERS = [name for name, entry in TYPES.items() if entry.kind != "f"]
 SATURATING = [name for name in FLOATS if TYPES[name].is_storage]
+WITHOUT_NAN = tuple(
+    map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn))
+)
 BEYOND = {
     "float16": 0x7C00, "bfloat16": 0x7F80, "float8_e4m3fn": 0x7F, "float8_e4m3fnuz": 0x80,
     "float8_e5m2": 0x7C, "float8_e5m2fnuz": 0x80, "float4_e2m1fn": 0x7,
+    "float6_e2m3fn": 0x1F, "float6_e3m2fn": 0x1F,
 }  # fmt: skip
 """Code of what is too large, where the cast does not saturate (ONNX Cast, the second table)."""
 
@@ -58,8 +62,8 @@ def run(
 
 def codes(type_: DType) -> Array:
     """Every code of a type, as an array of it."""
-    bits = {16: 16, **dict.fromkeys((21, 22, 23), 4), 25: 2, 26: 2}.get(type_.onnx_code, 8)
-    bits = 16 if type_.numpy == np.float16 else bits
+    widths = {2: (25, 26), 4: (21, 22, 23), 6: (27, 28), 16: (10, 16)}
+    bits = next((width for width, found in widths.items() if type_.onnx_code in found), 8)
     return np.arange(1 << bits).astype(f"u{type_.numpy.itemsize}").view(type_.numpy)
 
 
@@ -97,8 +101,7 @@ def nearest(x: Array, type_: DType, *, saturate: bool) -> Array:
 
 def assert_same(got: Array, expected: Array, where_nan: Array) -> None:
     """Equal bit for bit, and NaN where NaN came in, if the type has one."""
-    has_nan = got.dtype != ml_dtypes.float4_e2m1fn
-    if has_nan:
+    if got.dtype not in WITHOUT_NAN:
         assert np.isnan(got[where_nan].astype(np.float32)).all()
     bits = f"u{got.dtype.itemsize}"
     np.testing.assert_array_equal(got.view(bits)[~where_nan], expected.view(bits)[~where_nan])
@@ -153,16 +156,17 @@ def test_a_cast_gives_the_nearest_number(device: str, name: str, source: str) ->
     assert_same(got, nearest(x, type_, saturate=type_.is_storage), where_nan)
 
 
-@pytest.mark.parametrize("name", [name for name in SATURATING if name != "float4_e2m1fn"])
+@pytest.mark.parametrize("name", [name for name in SATURATING if name.startswith("float8")])
 def test_a_cast_that_does_not_saturate(device: str, name: str) -> None:
     type_, x = TYPES[name], sources("float32", TYPES[name])
     got = run(device, "unsaturated", x, type_.numpy, type_, "NARROW::unsaturated(x)")
     assert_same(got, nearest(x, type_, saturate=False), np.isnan(x))
 
 
-def test_a_cast_to_float4_of_nan_is_zero(device: str) -> None:
+@pytest.mark.parametrize("dtype", WITHOUT_NAN, ids=str)
+def test_nan_is_zero_where_there_is_none(device: str, dtype: np.dtype) -> None:
     x = np.array([np.nan, -np.nan], np.float32)
-    got = run(device, "from_float32", x, TYPES["float4_e2m1fn"].numpy, TYPES["float4_e2m1fn"])
+    got = run(device, "from_float32", x, dtype, TYPES[dtype.name])
     np.testing.assert_array_equal(got.astype(np.float32), [0, 0])
 
 

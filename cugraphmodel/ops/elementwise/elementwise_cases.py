@@ -150,6 +150,13 @@ def _unary() -> Iterator[OpCase]:
         "float32", "Swish", [_between(-30, 30, "float32")], {"alpha": 0.5}, opset=24,
         expected=lambda x: [x / (1 + np.exp(-0.5 * x.astype(np.float64)))],
     )  # fmt: skip
+    for dtype in ("int32", "uint8"):
+        yield OpCase(dtype, "Shrink", [np.arange(9).astype(dtype)], {"bias": 1.5, "lambd": 2.5}, 9,
+                     expected=lambda x: [np.where(x > 2.5, x - 1.5, 0)])  # fmt: skip
+    yield OpCase(
+        "int64", "Shrink", [np.arange(-5, 6)], {"bias": 2.0, "lambd": 1.0}, 9,
+        expected=lambda x: [np.where(x > 1, x - 2, np.where(x < -1, x + 2, 0))],
+    )  # fmt: skip
     yield OpCase("special", "IsNaN", [SPECIAL])
     yield OpCase("float16", "IsNaN", [np.array([0, np.inf, -np.inf, np.nan, 2], np.float16)])
     for positive, negative in ((1, 1), (1, 0), (0, 1), (0, 0)):
@@ -191,19 +198,20 @@ def _storage_cast() -> Iterator[OpCase]:
         if not entry.is_storage:
             continue
         name, attributes = entry.numpy.name, {"to": entry.onnx_code}
+        opset = 28 if name.startswith("float6") else 25
         data = np.array(numbers if entry.kind == "f" else [0, 1, 2, 1, 0], np.float32)
         scales = name == "float8_e8m0fnu"
-        yield OpCase(f"float32_to_{name}", "Cast", [data + scales], attributes, opset=25)
+        yield OpCase(f"float32_to_{name}", "Cast", [data + scales], attributes, opset=opset)
         # onnx.reference rounds to nearest, but round_mode is "up".
         up = functools.partial(_constant, [1, 2, 4, 4, 2, 4]) if scales else None
         like = np.ones(1, entry.numpy)
-        yield OpCase(name, "CastLike", [data + scales, like], opset=25, expected=up)
+        yield OpCase(name, "CastLike", [data + scales, like], opset=opset, expected=up)
         targets = {"float32": 1, "bfloat16": 16, "int32": 6}
         for target, code in targets.items():
             if target != "float32" and name not in ("float8_e4m3fn", "int4"):
                 continue
             stored = (data + scales).astype(entry.numpy)
-            yield OpCase(f"{name}_to_{target}", "Cast", [stored], {"to": code}, opset=25)
+            yield OpCase(f"{name}_to_{target}", "Cast", [stored], {"to": code}, opset=opset)
     special = np.array([0.0, -1.0, np.inf, np.nan]).astype("float8_e5m2")
     for op_type in ("IsInf", "IsNaN"):
         yield OpCase("float8_e5m2", op_type, [special], opset=20)
