@@ -73,6 +73,7 @@ ALLOWANCES: tuple[Allowance, ...] = (
     _trigonometric("cos"),
     _trigonometric("tan"),
     Allowance("ops/matmul/gemv.cu", "gemv_dot", _ONE_PTXAS, 8, spill_bytes=8),
+    Allowance("ops/ml/tfidf.cu", "count_grams", _ONE_PTXAS, 16, spill_bytes=48),
     Allowance("ops/movement/cumulative.cu", "cumulative", _ONE_PTXAS, 48, spill_bytes=140),
     Allowance("ops/sampling/deform_conv.cu", "deform_columns", _ONE_PTXAS, 8, spill_bytes=20),
     Allowance("ops/sampling/grid_sample.cu", "grid_sample", _ONE_PTXAS, 8, spill_bytes=8),

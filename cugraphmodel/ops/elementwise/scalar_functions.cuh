@@ -79,10 +79,14 @@ template <typename T> CG_DEV T el_relu(T x) { return cg_max(x, T(0)); }
 
 template <typename T> CG_DEV T el_prelu(T x, T slope) { return x < T(0) ? el_mul(slope, x) : x; }
 
-// a, b: bias and lambda of the ONNX operator Shrink.
+// a, b: bias and lambda of the ONNX operator Shrink. Integers: computed in double, cut.
 template <typename T> CG_DEV T el_shrink(T x, float a, float b) {
-  if (x < T(-b)) return T(x + T(a));
-  return x > T(b) ? T(x - T(a)) : T(0);
+  if constexpr (CgLimits<T>::is_float) {
+    if (x < T(-b)) return T(x + T(a));
+    return x > T(b) ? T(x - T(a)) : T(0);
+  } else {
+    return cg_cast<T>(el_shrink(double(x), a, b));
+  }
 }
 
 // x to the power of n modulo 2 to the width of T. A negative n gives 1 / x^|n| toward zero, and 0

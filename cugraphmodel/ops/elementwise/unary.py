@@ -167,7 +167,7 @@ register(
         "cg_act_selu(x0, a, b)",
         attributes=[("alpha", 1.67326319217681884765625), ("gamma", 1.05070102214813232421875)],
     ),
-    unary("Shrink", 9, "el_shrink(x0, a, b)", attributes=[("bias", 0.0), ("lambd", 0.5)]),
+    unary("Shrink", 9, "el_shrink(x0, a, b)", NUMBERS, attributes=[("bias", 0.0), ("lambd", 0.5)]),
     unary("Sigmoid", 6, "cg_act_sigmoid(x0, a, b)"),
     unary("Sign", 9, "el_sign(x0)", NUMBERS),
     unary("Sin", 7, "cg_sin(x0)"),
