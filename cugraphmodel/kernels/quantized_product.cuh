@@ -115,6 +115,10 @@ struct Counts {
 
 CG_DEV int which(int index, int count) { return count == 1 ? 0 : index % count; }
 
+CG_DEV float scale_at(const Scale* scales, int index, int count) {
+  return scales == nullptr ? 1.0f : cg_cast<float>(scales[which(index, count)]);
+}
+
 struct Epilogue {
   const Left* left_zero;    // may be null, like all that are not used
   const Right* right_zero;
@@ -151,8 +155,8 @@ struct Epilogue {
     if constexpr (CgSame<Result, int>::value) {
       return int(sum);
     } else {
-      float factor = alpha * cg_cast<float>(left_scale[which(left_index, counts.left_scale)]) *
-                     cg_cast<float>(right_scale[which(right_index, counts.right_scale)]);
+      float factor = alpha * scale_at(left_scale, left_index, counts.left_scale) *
+                     scale_at(right_scale, right_index, counts.right_scale);
       if constexpr (sizeof(Result) == 1) {
         factor /= cg_cast<float>(*y_scale);
         return cg_quantize(float(int(sum)) * factor, y_zero == nullptr ? Result(0) : *y_zero);

@@ -29,9 +29,9 @@ def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node],
 
     Args:
         graph: the graph.
-        replacements: ``id`` of a chain's first node -> (all its nodes, what stands in for them).
-            Nothing outside a chain may read its inner values, and all that the later nodes of a
-            chain read besides them are constants.
+        replacements: ``id`` of the node of a chain in whose place the new node goes -> (all of the
+            chain's nodes, the new node). Nothing outside a chain may read its inner values, and
+            what the new node reads must be there at that place.
     """
     gone = {id(node) for chain, _ in replacements.values() for node in chain}
     nodes = []

@@ -72,7 +72,8 @@ class _QuantizedConv:
                 f"Weights of {kernel_shape} and group={groups} do not fit {shape[1]} channels."
             )
         bias = outcome.bias
-        if bias is not None and bias.shape != kernel_shape[:1]:
+        filters = kernel_shape[0]
+        if bias is not None and (bias.size != filters or filters not in bias.shape):
             raise Unsupported(f"A bias of {bias.shape} does not fit {kernel_shape[0]} filters.")
         return _QuantizedConv(
             Quantized.of(*weights, axis=-len(kernel_shape)),
@@ -184,6 +185,33 @@ def _lower_conv_integer(
     return [_conv_integer(node, inputs).launch(required(outputs))]
 
 
+# ---- FusedConvInteger, which passes make: x, weights, their scales, their zero points, bias. The
+# sums are scaled, and the bias is added to that.
+
+
+def _fused_conv(node: Node, inputs: Sequence[Value | None]) -> _QuantizedConv:
+    scales, bias = (optional(inputs, 2), required(inputs, 3)), optional(inputs, 6)
+    for value in filter(None, (*scales, bias)):
+        check_dtype(value, (FLOAT32,))
+    return _QuantizedConv.of(
+        node,
+        (required(inputs), optional(inputs, 4), scales[0]),
+        (required(inputs, 1), optional(inputs, 5), scales[1]),
+        Outcome(bias, (1, 0)),
+    )
+
+
+def _infer_fused_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+    """float32 [N, M, *output]."""
+    return [TensorType(FLOAT32, _fused_conv(node, inputs).output_shape)]
+
+
+def _lower_fused_conv(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    return [_fused_conv(node, inputs).launch(required(outputs))]
+
+
 # ---- QLinearConv: x, weights, y, each with scale and zero point, and bias
 
 
@@ -218,5 +246,6 @@ def _lower_qlinear_conv(
 
 register(
     OpSpec("ConvInteger", 10, _infer_conv_integer, _lower_conv_integer),
+    OpSpec("FusedConvInteger", 1, _infer_fused_conv, _lower_fused_conv, domain="cugraphmodel"),
     OpSpec("QLinearConv", 10, _infer_qlinear_conv, _lower_qlinear_conv),
 )

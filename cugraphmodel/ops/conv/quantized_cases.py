@@ -176,4 +176,46 @@ QLINEAR = [
     ),
 ]
 
-CASES = [*INTEGER, *QLINEAR]
+
+def _fused_conv(**attributes: Any) -> Callable[..., Sequence[Array]]:
+    """The sums of ConvInteger, scaled, and a bias added, in float64."""
+
+    def expected(
+        x: Array,
+        weights: Array,
+        x_scale: Array | None,
+        weights_scale: Array,
+        x_zero: Array,
+        weights_zero: Array,
+        bias: Array | None = None,
+    ) -> Sequence[Array]:
+        total = _sum(x, weights, x_zero, weights_zero, **attributes)
+        total = total * weights_scale * (1 if x_scale is None else x_scale)
+        return [total if bias is None else total + bias.reshape(-1, *[1] * (x.ndim - 2))]
+
+    return expected
+
+
+def _fused_case(
+    name: str, x: Sequence[int], weights: Sequence[int], *, bias: bool, **attributes: Any
+) -> OpCase:
+    inputs: list[Array | None] = [
+        *(_bytes(1, x, "uint8"), _bytes(2, weights, "int8"), _scales(3) if bias else None),
+        *(_scales(4, 1), _bytes(5, (), "uint8"), _bytes(6, (), "int8")),
+    ]
+    if bias:
+        inputs.append(OpCase.random(7, 1, weights[0], *[1] * (len(x) - 2)))
+    oracle = _fused_conv(**attributes)
+    return OpCase(
+        name, "FusedConvInteger", inputs, attributes, 1, domain="cugraphmodel", expected=oracle
+    )
+
+
+FUSED = [
+    _fused_case("tiled", (2, 3, 6, 5), (9, 3, 3, 3), bias=True, pads=[1] * 4),
+    _fused_case("tiled_one_scale", (1, 3, 7), (9, 3, 3), bias=False),
+    _fused_case("pointwise", (1, 8, 4, 5), (6, 8, 1, 1), bias=True),
+    _fused_case("depthwise", (1, 4, 6, 5), (4, 1, 3, 3), bias=True, group=4),
+]
+
+CASES = [*INTEGER, *QLINEAR, *FUSED]

@@ -48,7 +48,7 @@ def _column_bias(bias: Value | None, product: Product, dtype: np.dtype) -> Outco
     """A bias with a number for each column."""
     if bias is not None:
         check_dtype(bias, (dtype,))
-        if bias.shape != (product.columns,):
+        if not bias.shape[-1:] == (bias.size,) == (product.columns,):
             raise Unsupported(
                 f"A bias of shape {bias.shape} does not fit {product.columns} columns."
             )
@@ -112,13 +112,15 @@ def _scale(inputs: Sequence[Value | None], position: int) -> np.dtype:
     return required(inputs, position).dtype
 
 
-# ---- MatMulIntegerToFloat: A, B, their scales, their zero points, bias
+# ---- MatMulIntegerToFloat: A, B, their scales, their zero points, bias. Passes make the same of
+# MatMulInteger; there A's scale may be left out.
 
 
 def _to_float_operands(inputs: Sequence[Value | None]) -> tuple[Quantized, Quantized]:
-    left_scale, right_scale = required(inputs, 2), required(inputs, 3)
-    check_dtype(left_scale, SCALES)
-    check_dtype(right_scale, (left_scale.dtype,))
+    left_scale, right_scale = optional(inputs, 2), required(inputs, 3)
+    check_dtype(right_scale, SCALES)
+    if left_scale is not None:
+        check_dtype(left_scale, (right_scale.dtype,))
     left = Quantized.of(required(inputs), optional(inputs, 4), left_scale, axis=LEFT_AXIS)
     return left, Quantized.of(
         required(inputs, 1), optional(inputs, 5), right_scale, axis=RIGHT_AXIS
@@ -131,15 +133,15 @@ def _infer_matmul_integer_to_float(
     """In the scales' type, of the shape of ``numpy.matmul``."""
     _to_float_operands(inputs)
     product, shape = _product(required(inputs), required(inputs, 1))
-    _column_bias(optional(inputs, 6), product, _scale(inputs, 2))
-    return [TensorType(_scale(inputs, 2), shape)]
+    _column_bias(optional(inputs, 6), product, _scale(inputs, 3))
+    return [TensorType(_scale(inputs, 3), shape)]
 
 
 def _lower_matmul_integer_to_float(
     _node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     product, _ = _product(required(inputs), required(inputs, 1))
-    dtype = _scale(inputs, 2)
+    dtype = _scale(inputs, 3)
     outcome = _column_bias(optional(inputs, 6), product, dtype)
     operands = _to_float_operands(inputs)
     return [launch_quantized(product, *operands, required(outputs), outcome, dtype)]
@@ -256,12 +258,18 @@ MICROSOFT = "com.microsoft"
 register(
     OpSpec("MatMulInteger", 10, _infer_matmul_integer, _lower_matmul_integer),
     OpSpec("QLinearMatMul", 10, _infer_qlinear_matmul, _lower_qlinear_matmul),
-    OpSpec(
-        "MatMulIntegerToFloat",
-        1,
-        _infer_matmul_integer_to_float,
-        _lower_matmul_integer_to_float,
-        domain=MICROSOFT,
+    *(
+        OpSpec(
+            op_type,
+            1,
+            _infer_matmul_integer_to_float,
+            _lower_matmul_integer_to_float,
+            domain=domain,
+        )
+        for op_type, domain in (
+            ("MatMulIntegerToFloat", MICROSOFT),
+            ("FusedMatMulInteger", "cugraphmodel"),
+        )
     ),
     OpSpec("DynamicQuantizeMatMul", 1, _infer_dynamic, _lower_dynamic, domain=MICROSOFT),
     OpSpec("QGemm", 1, _infer_qgemm, _lower_qgemm, domain=MICROSOFT),

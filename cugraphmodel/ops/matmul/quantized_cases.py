@@ -337,6 +337,43 @@ CONTRIB = [
 ]
 
 
+def _fused(
+    left: Array,
+    right: Array,
+    left_scale: Array | None,
+    right_scale: Array,
+    left_zero: Array | None = None,
+    right_zero: Array | None = None,
+    bias: Array | None = None,
+) -> Sequence[Array]:
+    one = np.ones((), np.float32) if left_scale is None else left_scale
+    return _to_float(left, right, one, right_scale, left_zero, right_zero, bias)
+
+
+CONTRIB += [
+    OpCase(
+        name,
+        "FusedMatMulInteger",
+        [
+            _bytes(1, (rows, 20), "uint8"),
+            _bytes(2, (20, 12), "int8"),
+            None if bias is None else _scales(3, 1),
+            _scales(4, 12),
+            _bytes(5, (), "uint8"),
+            _bytes(6, (12,), "int8"),
+            bias,
+        ],
+        opset=1,
+        domain="cugraphmodel",
+        expected=_fused,
+    )
+    for name, rows, bias in (
+        ("one_scale", 7, None),
+        ("bias", 1, OpCase.random(7, 1, 12)),
+    )
+]
+
+
 def _turned_case(name: str, rows: int, depth: int, columns: int, **attributes: int) -> OpCase:
     left_turned, right_turned = bool(attributes.get("transA")), bool(attributes.get("transB"))
     return OpCase(
