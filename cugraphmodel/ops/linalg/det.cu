@@ -4,24 +4,7 @@
 //
 // SCALAR: element type. IN_SHARED: 0 or 1.
 #include "device.cuh"
-
-// The first row from `first` on whose element is the largest of the column, or -1 if all are 0 or one
-// is NaN. `pivot` becomes the element.
-CG_DEV int find_pivot(const double* matrix, int size, int column, double& pivot) {
-  double largest = 0.0;
-  for (int row = column + threadIdx.x; row < size; row += blockDim.x) {
-    largest = cg_max(largest, cg_abs(matrix[(long long)row * size + column]));
-  }
-  largest = cg_block_max(largest);
-  int chosen = size;
-  for (int row = column + threadIdx.x; row < size; row += blockDim.x) {
-    const bool is_largest = cg_abs(matrix[(long long)row * size + column]) == largest;
-    chosen = cg_min(chosen, is_largest ? row : size);
-  }
-  chosen = cg_block_min(chosen);
-  pivot = largest == 0.0 || chosen == size ? largest : matrix[(long long)chosen * size + column];
-  return largest == 0.0 || chosen == size ? -1 : chosen;
-}
+#include "pivot.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     determinant(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, double* scratch, int size) {
@@ -35,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256)
   double product = 1.0;
   for (int k = 0; k < size; ++k) {
     double pivot;
-    const int row = find_pivot(matrix, size, k, pivot);
+    const int row = find_pivot(matrix, size, size, k, pivot);
     __syncthreads();  // all have read the pivot
     product *= row == k || row < 0 ? pivot : -pivot;
     if (row < 0) break;
