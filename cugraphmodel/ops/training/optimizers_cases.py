@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraphmodel.ops.case import Array, OpCase
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "OPTIMIZERS", "optimizer_case"]
 
 Step = Callable[..., list[Array]]
 
@@ -51,7 +51,7 @@ def _momentum(
     return [x - rate * (slope + alpha * moving if mode == "nesterov" else moving), moving]
 
 
-def _case(
+def optimizer_case(
     name: str, step: Step, num_kinds: int, shapes: list[tuple[int, ...]], updates: int,
     dtype: str = "float32", rate_dtype: str = "float32", **attributes: Any,
 ) -> OpCase:  # fmt: skip
@@ -80,18 +80,65 @@ def _case(
     )  # fmt: skip
 
 
+OPTIMIZERS: dict[str, tuple[Step, int]] = {
+    "Adagrad": (_adagrad, 3),
+    "Adam": (_adam, 4),
+    "Momentum": (_momentum, 3),
+}
+"""Name -> one step, and how many tensors come for each optimized one."""
+
 CASES = [
-    _case("first", _adagrad, 3, [(3, 5)], 0, norm_coefficient=0.01, epsilon=1e-4),
-    _case("defaults", _adagrad, 3, [(70, 9)], 3),
-    _case("two", _adagrad, 3, [(4,), (2, 3)], 7, decay_factor=0.1, dtype="float64"),
-    _case("first", _adam, 4, [(3, 5)], 0, alpha=0.95, beta=0.1, epsilon=1e-2),
-    _case("later", _adam, 4, [(300,)], 5, alpha=0.9, beta=0.99, epsilon=1e-5,
-          norm_coefficient=0.01, norm_coefficient_post=0.02),
-    _case("two", _adam, 4, [(2, 2), ()], 2, "float64", "float64", alpha=0.9, beta=0.9, epsilon=0.1),
-    _case("standard", _momentum, 3, [(2, 7)], 0, alpha=0.95, beta=0.1, norm_coefficient=0.001,
-          mode="standard"),
-    _case("nesterov", _momentum, 3, [(5,), (0, 2), (3,)], 4, alpha=0.95, beta=0.85,
-          norm_coefficient=0.01, mode="nesterov"),
-    _case("mixed_types", _momentum, 3, [(9,)], 1, "float64", alpha=0.5, beta=0.5,
-          norm_coefficient=0.0, mode="standard"),
-]  # fmt: skip
+    optimizer_case("first", _adagrad, 3, [(3, 5)], 0, norm_coefficient=0.01, epsilon=1e-4),
+    optimizer_case("defaults", _adagrad, 3, [(70, 9)], 3),
+    optimizer_case("two", _adagrad, 3, [(4,), (2, 3)], 7, decay_factor=0.1, dtype="float64"),
+    optimizer_case("first", _adam, 4, [(3, 5)], 0, alpha=0.95, beta=0.1, epsilon=1e-2),
+    optimizer_case(
+        "later",
+        _adam,
+        4,
+        [(300,)],
+        5,
+        alpha=0.9,
+        beta=0.99,
+        epsilon=1e-5,
+        norm_coefficient=0.01,
+        norm_coefficient_post=0.02,
+    ),
+    optimizer_case(
+        "two", _adam, 4, [(2, 2), ()], 2, "float64", "float64", alpha=0.9, beta=0.9, epsilon=0.1
+    ),
+    optimizer_case(
+        "standard",
+        _momentum,
+        3,
+        [(2, 7)],
+        0,
+        alpha=0.95,
+        beta=0.1,
+        norm_coefficient=0.001,
+        mode="standard",
+    ),
+    optimizer_case(
+        "nesterov",
+        _momentum,
+        3,
+        [(5,), (0, 2), (3,)],
+        4,
+        alpha=0.95,
+        beta=0.85,
+        norm_coefficient=0.01,
+        mode="nesterov",
+    ),
+    optimizer_case(
+        "mixed_types",
+        _momentum,
+        3,
+        [(9,)],
+        1,
+        "float64",
+        alpha=0.5,
+        beta=0.5,
+        norm_coefficient=0.0,
+        mode="standard",
+    ),
+]
