@@ -26,7 +26,7 @@ from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
 from tests.mutation.scratch import Case, Scratch, operator_of
-from tests.mutation.trials import HEADER_TESTS, Result, Selection, draw, run_all
+from tests.mutation.trials import OTHER_TESTS, Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
 
@@ -160,7 +160,7 @@ def main() -> int:
     if options.write and options.source != "*":
         parser.error("--write is for all sources")
     mutants = sampled(all_mutants(options.source), options.sample, options.seed)
-    tested = files_in_use() | HEADER_TESTS.keys()
+    tested = files_in_use() | OTHER_TESTS.keys()
     unused = sorted({mutant.file for mutant in mutants} - tested)
     mutants = [mutant for mutant in mutants if mutant.file not in unused]
     with tempfile.TemporaryDirectory(prefix="mutation-") as temporary:

@@ -22,12 +22,12 @@ HEAD = """\
 Written by `python -m tests.mutation --write` on {date} at commit {commit}{scope}.
 Each mutant is a kernel file with one small fault. It is tried on up to {max_cases} operator cases
 that run its line, each as CI runs it: first in the check mode, then plain, forwards and in reverse;
-a header that has tests of its own is then tried on these.
+a file that has tests of its own is then tried on these.
 
 **{killed} of {relevant} mutants that could be noticed were noticed: {share}.** By the check mode
 {check}, by a wrong value {value}, by other bits in another order of the threads or another replay
 {order}, by another error {error}, by a crash {crash}, because they never ended {hang}, by tests
-of a header {test}. Not counted: {stillborn} do not compile, {equivalent} compute the same.
+of a file {test}. Not counted: {stillborn} do not compile, {equivalent} compute the same.
 """
 
 COLUMNS = ("check", "value", "order", "error", "crash", "hang", "test")

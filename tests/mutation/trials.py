@@ -16,26 +16,30 @@ from tests.mutation.memory import Memory
 from tests.mutation.mutants import Mutant
 from tests.mutation.scratch import Answer, Case, Scratch, Worker
 
-__all__ = ["HEADER_TESTS", "MAX_CASES", "Result", "Selection", "draw", "run_all"]
+__all__ = ["MAX_CASES", "OTHER_TESTS", "Result", "Selection", "draw", "run_all"]
 
-MAX_CASES = 20
+MAX_CASES = 12
 """Cases that a mutant is tried on before it counts as a survivor."""
-MAX_CASES_OF_KNOWN = 4
+MAX_CASES_OF_KNOWN = 3
 MAX_DETOUR = 2
-"""Lines that a case may stop farther above a mutant than the nearest case does."""
+"""Lines that a case may be farther from a mutant than the nearest case is."""
+FAR = 10**6
 MAX_OPERATORS = 30
 """Operators whose machine code must be the same for a mutant to count as equivalent."""
-NUM_FIRST = 6
+NUM_FIRST = 4
 """Cases chosen for speed, and for what they noticed before; the rest are drawn."""
 
 
-HEADER_TESTS = {
+OTHER_TESTS = {
     "kernels/async_copy.cuh": ("tests/kernels/test_async_copy.py",),
     "kernels/device.cuh": ("tests/kernels/test_casts.py", "tests/host/test_device_header.py"),
+    "kernels/lanes.cuh": ("tests/kernels/test_twins.py", "-k", "lanes"),
     "kernels/narrow.cuh": ("tests/kernels/test_casts.py",),
     "kernels/tensor_core.cuh": ("tests/kernels/test_tensor_core.py",),
+    "ops/movement/index.cuh": ("tests/api/test_index_data.py",),
+    "ops/recurrent/cell.cuh": ("tests/ops/test_recurrent.py", "-k", "length"),
 }
-"""Tests that headers have of their own; for what no operator case notices."""
+"""Tests of files that have some of their own, for what no operator case notices."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Result:
 
     Attributes:
         mutant: the mutant.
-        by: who noticed, as in ``worker.attempt``; ``"test"`` for a header's own tests; ``"same
+        by: who noticed, as in ``worker.attempt``; ``"test"`` for one of ``OTHER_TESTS``; ``"same
             code"`` if the compiler made the same machine code of it.
         case: the last case it was tried on.
         num_cases: how many it was tried on.
@@ -102,8 +106,9 @@ class Selection:
                 unknown.append(case)
             else:
                 lines = case.run.lines.get(mutant.file, ())
-                last = max((line for line in lines if line <= mutant.line), default=0)
-                near[mutant.line - last].append(case)
+                near[min((_distance(mutant.line, line) for line in lines), default=FAR)].append(
+                    case
+                )
         groups = [near[distance] for distance in sorted(near) if distance <= min(near) + MAX_DETOUR]
         operators = {case.operator for cases in groups for case in cases}
         others = [case for case in unknown if case.operator in operators]
@@ -124,6 +129,16 @@ class Selection:
         return ordered[:NUM_FIRST] + rest
 
 
+def _distance(line: int, ran: int) -> int:
+    """How far a line may be from one that is known to have run.
+
+    That one begins a block, or is what the compiler put at the beginning of it.
+    """
+    if ran <= line:
+        return line - ran
+    return ran - line if ran <= line + MAX_DETOUR else FAR
+
+
 def remembered(mutant: Mutant, memory: Memory, selection: Selection) -> Result | None:
     """What an earlier run found of a mutant."""
     answer = memory.recall(mutant, {case.name for case in selection.cases})
@@ -137,14 +152,14 @@ def _known(mutant: Mutant) -> Known | None:
 
 
 def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
-    """Try a mutant on case after case until one notices it, then on its header's own tests."""
+    """Try a mutant on case after case until one notices it, then on tests that its file has."""
     known = _known(mutant)
     cases = selection.for_mutant(mutant, MAX_CASES_OF_KNOWN if known else MAX_CASES)
     by, answers = _tried_on_cases(mutant, worker, cases, selection.of_all(mutant))
     case = cases[len(answers) - 1].name if answers else ""
     if by not in ("nobody", "compiler", "same code"):
         selection.kills[mutant.file][case] += 1
-    tests = HEADER_TESTS.get(mutant.file, ())
+    tests = OTHER_TESTS.get(mutant.file, ())
     if by == "nobody" and tests:
         answers.append(worker.tests(mutant, tests))
         by = answers[-1]["by"]
