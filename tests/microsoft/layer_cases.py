@@ -351,6 +351,14 @@ def _t5_bias(table: Array, both_ways: bool) -> list[Array]:
 OTHERS = (
     Case(
         "same",
+        "NhwcConv",
+        # Of one sign, which the Relu leaves alone.
+        [abs(normal(3, 2, 6, 7, 3)), abs(FILTERS.transpose(0, 2, 3, 1)), abs(BIAS)],
+        SAME,
+        expected=lambda x, w, b: _nhwc(x, w.transpose(0, 3, 1, 2), b, np.zeros(1)),
+    ),
+    Case(
+        "same",
         "NhwcFusedConv",
         [normal(3, 2, 6, 7, 3), FILTERS, BIAS, normal(6, 2, 6, 7, 4)],
         {"activation": "Relu", **SAME},

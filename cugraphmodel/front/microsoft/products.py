@@ -90,24 +90,39 @@ def _gemm_fast_gelu(build: Composer) -> list[str]:
 _WINDOW = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
-def _conv(build: Composer, x: str, added: str) -> str:
+def _conv(build: Composer, x: str, filters: str, added: str) -> str:
     """The convolution, plus ``added``, behind the activation."""
     own = {name: build.node.attributes[name] for name in _WINDOW if name in build.node.attributes}
-    inputs = (x, build.required(1), *filter(None, [build.optional(2)]))
+    inputs = (x, filters, *filter(None, [build.optional(2)]))
     total = build.sum(build.emit("Conv", *inputs, **own), added)
     return activated(build, total, build.attribute("activation_params", ()))
 
 
 def _fused_conv(build: Composer) -> list[str]:
-    return [_conv(build, build.required(0), build.optional(3))]
+    return [_conv(build, build.required(0), build.required(1), build.optional(3))]
+
+
+def _planes(build: Composer, name: str) -> str:
+    """NHWC as NCHW."""
+    return build.transpose(name, 0, 3, 1, 2)
 
 
 def _nhwc_fused_conv(build: Composer) -> list[str]:
     """The image and what is added are NHWC; the filters are as in Conv."""
     added = build.optional(3)
-    x = build.transpose(build.required(0), 0, 3, 1, 2)
-    result = _conv(build, x, build.transpose(added, 0, 3, 1, 2) if added else "")
+    result = _conv(
+        build,
+        _planes(build, build.required(0)),
+        build.required(1),
+        _planes(build, added) if added else "",
+    )
     return [build.transpose(result, 0, 2, 3, 1)]
+
+
+def _nhwc_conv(build: Composer) -> list[str]:
+    """The filters, too, are [M, height, width, C]: so onnxruntime.transformers writes them."""
+    image, filters = (_planes(build, build.required(position)) for position in (0, 1))
+    return [build.transpose(_conv(build, image, filters, ""), 0, 2, 3, 1)]
 
 
 def _distances(build: Composer) -> list[str]:
@@ -195,6 +210,7 @@ OPERATORS: Mapping[tuple[str, str], Callable[[Composer], Sequence[str]]] = {
     (MICROSOFT, "FusedMatMulActivation"): _fused_matmul_activation,
     (MICROSOFT, "GemmFastGelu"): _gemm_fast_gelu,
     (MICROSOFT, "MulInteger"): _multiply_integers,
+    (MICROSOFT, "NhwcConv"): _nhwc_conv,
     (MICROSOFT, "NhwcFusedConv"): _nhwc_fused_conv,
     (MICROSOFT, "RelativePositionBias"): _relative_position_bias,
     (MICROSOFT, "TransposeMatMul"): _fused_matmul,
