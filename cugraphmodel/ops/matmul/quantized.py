@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import check_dtype, optional, required
 from cugraphmodel.ops.launch import Launch, Workspace
@@ -18,7 +19,7 @@ from cugraphmodel.ops.strides import broadcast_shapes
 __all__: list[str] = []
 
 INT32, FLOAT32, UINT8 = np.dtype("int32"), np.dtype("float32"), np.dtype("uint8")
-SCALES = (np.dtype("float16"), FLOAT32)
+SCALES = (np.dtype("float16"), FLOAT32, BFLOAT16)
 LEFT_AXIS, RIGHT_AXIS = -2, -1
 
 

@@ -209,6 +209,7 @@ QLINEAR = [
     _qlinear_case("batch", (2, 3, 20), (2, 20, 8), shapes=((2, 3, 1), (2, 1, 8)), opset=21),
     _qlinear_case("one_row", (1, 256), (256, 40), shapes=((), (40,))),
     _qlinear_case("float16", (7, 20), (20, 9), scales="float16", opset=21),
+    _qlinear_case("bfloat16", (7, 20), (20, 9), scales="bfloat16", opset=21),
     _qlinear_case("mixed_output", (7, 20), (20, 9), ("int8", "uint8", "int8"), opset=21),
     OpCase(
         "ties_to_even_before_zero_point",

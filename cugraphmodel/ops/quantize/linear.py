@@ -27,7 +27,8 @@ QUANTIZED = (
     *map(np.dtype, ("int8", "uint8", "int16", "uint16")),
     *map(np.dtype, (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)),
     *map(np.dtype, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz)),
-    *map(np.dtype, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float4_e2m1fn)),
+    *map(np.dtype, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz)),
+    *map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)),
 )
 
 

@@ -25,6 +25,8 @@ LARGEST = {
     "float8_e5m2": 57344.0,
     "float8_e5m2fnuz": 57344.0,
     "float4_e2m1fn": 6.0,
+    "float6_e2m3fn": 7.5,
+    "float6_e3m2fn": 28.0,
 }
 
 
@@ -238,6 +240,7 @@ FLOATS_8 = (
     ml_dtypes.float8_e5m2,
     ml_dtypes.float8_e5m2fnuz,
 )
+FINITE = np.concatenate([OpCase.random(1, 90) * np.float32(200), HALVES * 20])
 WIDE = np.concatenate([EXTREMES, OpCase.random(1, 90) * np.float32(200), HALVES])
 
 QUANTIZE += [
@@ -255,6 +258,10 @@ QUANTIZE += [
     )
     for dtype in FLOATS_8
     for saturate in (0, 1)
+]
+QUANTIZE += [
+    _quantize_case(f"{np.dtype(dtype)}", [FINITE, _one(20), np.zeros((), dtype)], 28)
+    for dtype in (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
 ]
 QUANTIZE += [
     _quantize_case(
@@ -341,6 +348,12 @@ DEQUANTIZE += [
         f"{np.dtype(dtype)}", [np.arange(256, dtype=np.uint8).view(dtype), _one(0.3)], 19
     )
     for dtype in FLOATS_8
+]
+DEQUANTIZE += [
+    _dequantize_case(
+        f"{np.dtype(dtype)}", [np.arange(64, dtype=np.uint8).view(dtype), _one(0.3)], 28
+    )
+    for dtype in (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
 ]
 DEQUANTIZE += [
     _dequantize_case(
