@@ -78,7 +78,7 @@ CONTROL_INPUTS: Mapping[str, tuple[int, ...]] = {
 """Positions of the inputs that may be bound: they decide a shape or steer the operator."""
 
 REASONS: tuple[tuple[str, str], ...] = (
-    (r"string\[|\(TfIdf|\(Regex|\(String", "Strings are no numbers, and no kernel works on them"),
+    (r"string\[|\(Regex|\(String", "Strings are no numbers, and no kernel works on them"),
     (
         r"sequence\[|optional\[|inhomogeneous|is a sequence|\((Sequence|Optional|SplitToSequence)",
         "Inputs, outputs and values are tensors, not sequences or optionals",
