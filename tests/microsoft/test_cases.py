@@ -111,6 +111,13 @@ def test_a_part_that_cannot_run_is_reported_once() -> None:
     assert "is int32; the kernels take" in str(caught.value)
 
 
+def test_nothing_runs_that_nobody_reads() -> None:
+    case = next(case for case in attention_cases.MULTI_HEAD if case.name == "plain")
+    with cugraphmodel.load(case.model(), device="cpu").capture_graph() as graph:
+        found = [step.node.op_type for step in graph.plan.steps]
+    assert found == ["Transpose"] * 3 + ["MatMul", "Mul", "Softmax", "MatMul", "Transpose"]
+
+
 def test_every_composition_is_used_and_has_a_case() -> None:
     assert {(case.domain, case.op_type) for case in CASES} == set(COMPOSED)
     for domain, op_type in COMPOSED:

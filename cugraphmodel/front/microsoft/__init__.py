@@ -24,11 +24,24 @@ __all__ = ["COMPOSED", "MICROSOFT"]
 def _follow(
     compose: Callable[[Composer], Sequence[str]], tracer: Tracer, node: Node, _scope: Scope
 ) -> Sequence[str]:
+    start = len(tracer.nodes)
     try:
-        return compose(Composer(tracer, node))
+        results = compose(Composer(tracer, node))
     except Refused:  # reported with the part that cannot run
         tracer.unknown.update(filter(None, node.outputs))
         return node.outputs
+    asked = zip(node.outputs, results, strict=False)
+    _drop_unread(tracer.nodes, start, {result for name, result in asked if name})
+    return results
+
+
+def _drop_unread(nodes: list[Node], start: int, wanted: set[str]) -> None:
+    """Take out what nobody reads among the nodes from ``start`` on."""
+    for position in range(len(nodes) - 1, start - 1, -1):
+        if wanted.intersection(nodes[position].outputs):
+            wanted.update(nodes[position].inputs)
+        else:
+            del nodes[position]
 
 
 COMPOSED: Mapping[tuple[str, str], Callable[[Tracer, Node, Scope], Sequence[str]]] = {

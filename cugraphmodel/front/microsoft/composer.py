@@ -36,6 +36,7 @@ class Composer:
         self.node = node
         self._tracer = tracer
         self._like = replace(node, domain="", version=OPSET)
+        self._turned: dict[str, tuple[str, tuple[int, ...]]] = {}
 
     # ---- What the node says
 
@@ -141,8 +142,12 @@ class Composer:
         return self.emit("Reshape", name, self.constant(shape), allowzero=1)
 
     def transpose(self, name: str, *axes: int) -> str:
-        """The axes in another order."""
-        return self.emit("Transpose", name, perm=axes)
+        """The axes in another order; one node for two that follow each other."""
+        source, first = self._turned.get(name, (name, tuple(range(len(axes)))))
+        axes = tuple(first[axis] for axis in axes)
+        result = self.emit("Transpose", source, perm=axes)
+        self._turned[result] = source, axes
+        return result
 
     def unsqueeze(self, name: str, *axes: int) -> str:
         """New axes of size 1."""
