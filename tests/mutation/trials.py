@@ -18,7 +18,7 @@ from tests.mutation.scratch import Answer, Case, Scratch, Worker
 
 __all__ = ["MAX_CASES", "OTHER_TESTS", "Result", "Selection", "draw", "run_all"]
 
-MAX_CASES = 12
+MAX_CASES = 30
 """Cases that a mutant is tried on before it counts as a survivor."""
 MAX_CASES_OF_KNOWN = 3
 MAX_DETOUR = 2
@@ -27,7 +27,7 @@ FAR = 10**6
 MAX_OPERATORS = 30
 """Operators whose machine code must be the same for a mutant to count as equivalent."""
 NUM_FIRST = 4
-"""Cases chosen for speed, and for what they noticed before; the rest are drawn."""
+"""Cases chosen for speed, and for what they noticed before."""
 
 
 OTHER_TESTS = {
@@ -123,10 +123,14 @@ class Selection:
         return cases[:MAX_OPERATORS]
 
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
+        """Some that are fast or noticed much, then in turn the longest and one as if drawn."""
         kills = self.kills[mutant.file]
         ordered = sorted(cases, key=lambda case: (-kills[case.name], case.seconds, case.name))
-        rest = sorted(ordered[NUM_FIRST:], key=lambda case: draw(0, mutant.key, case.name))
-        return ordered[:NUM_FIRST] + rest
+        first, rest = ordered[:NUM_FIRST], ordered[NUM_FIRST:]
+        longest = sorted(rest, key=lambda case: (-case.seconds, case.name))
+        drawn = sorted(rest, key=lambda case: draw(0, mutant.key, case.name))
+        in_turn = itertools.chain.from_iterable(zip(longest, drawn, strict=True))
+        return first + list(dict.fromkeys(in_turn))
 
 
 def _distance(line: int, ran: int) -> int:

@@ -159,6 +159,7 @@ INTEGER = [
     _integer_case("four_rows", (4, 129), (129, 132), zeros=((4,), (132,))),
     _integer_case("one_row_wide", (1, 21), (21, 16900), zeros=((), (16900,))),
     _integer_case("three_rows_wide", (3, 12), (12, 16900), zeros=((3,), ())),
+    _integer_case("tile_and_one", (65, 9), (9, 65), zeros=((), ())),
     _integer_case("large_tile", (520, 20), (20, 1100), zeros=((), ())),
     _integer_case("no_depth", (3, 0), (0, 4), zeros=((), ())),
     _integer_case("no_depth_batch", (2, 3, 0), (2, 0, 4), zeros=((2, 3, 1), (2, 1, 4))),
