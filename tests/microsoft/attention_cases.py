@@ -108,6 +108,11 @@ MULTI_HEAD = (
         outputs=(True, False, False, True),
     ),
     multi_head(
+        "half",
+        *(x.astype(np.float16) for x in (Q, K, V)),
+        expected=lambda *qkv: _plain_attention(*(x.reshape(BATCH, -1, HEADS, SIZE) for x in qkv)),
+    ),
+    multi_head(
         "packed",
         normal(20, BATCH, LENGTH, HEADS, 3, SIZE),
         expected=lambda x: _plain_attention(*(x[:, :, :, i] for i in range(3))),
@@ -136,6 +141,7 @@ def rotary(name: str, *inputs: Array, **attributes: Any) -> Case:
 ROTARY = (
     rotary("start", Q, whole(2, dtype="int64"), *CACHES),
     rotary("positions", Q, PLACES, *CACHES),
+    rotary("half", *(x if x is PLACES else x.astype(np.float16) for x in (Q, PLACES, *CACHES))),
     rotary("neighbours", Q, PLACES, *CACHES, interleaved=1),
     rotary("heads", normal(32, BATCH, HEADS, LENGTH, SIZE), PLACES, *CACHES),
     rotary("part", WIDER, PLACES, *CACHES, num_heads=3, rotary_embedding_dim=4),
