@@ -14,6 +14,7 @@ import onnxruntime
 import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import quantization
+from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
 import cugraphmodel
 
@@ -186,4 +187,25 @@ def test_a_dynamically_quantized_network_equals_onnx_runtime(
     per_channel = name == "perceptron"
     quantization.quantize_dynamic(source, path, weight_type=weight_type, per_channel=per_channel)
     got, expected = _both(path, _data(9, _shape(network)), device)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("quant_format", [QDQ, Q_OPERATOR], ids=["qdq", "q_operator"])
+@pytest.mark.parametrize(("bits", "symmetric"), [(4, True), (4, False), (8, False)])
+def test_weights_quantized_in_blocks_give_what_onnx_runtime_gives(
+    quant_format: Any, bits: int, symmetric: bool, tmp_path: Path, device: str
+) -> None:
+    """DequantizeLinear of blocks of int4 or uint8, and MatMulNBits."""
+    quantizer = MatMulNBitsQuantizer(
+        perceptron(),
+        block_size=16,
+        is_symmetric=symmetric,
+        quant_format=quant_format,
+        op_types_to_quantize=("MatMul",),
+        bits=bits,
+    )
+    quantizer.process()
+    path = tmp_path / "quantized.onnx"
+    onnx.save(quantizer.model.model, path)
+    got, expected = _both(path, _data(9, (20,)), device)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
