@@ -130,7 +130,7 @@ class Selection:
         longest = sorted(rest, key=lambda case: (-case.seconds, case.name))
         drawn = sorted(rest, key=lambda case: draw(0, mutant.key, case.name))
         in_turn = itertools.chain.from_iterable(zip(longest, drawn, strict=True))
-        return first + list(dict.fromkeys(in_turn))
+        return [*first, *{case.name: case for case in in_turn}.values()]
 
 
 def _distance(line: int, ran: int) -> int:
