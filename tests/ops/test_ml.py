@@ -17,6 +17,7 @@ import cugraphmodel
 from cugraphmodel.errors import UnsupportedModelError
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.ml.svm_cases import svm_case
 from cugraphmodel.ops.ml.trees_cases import random_trees
 from cugraphmodel.ops.spec import Unsupported
 from tests.ops import harness
@@ -120,6 +121,27 @@ def test_normalizer_agrees_with_onnxruntime(
 ) -> None:
     x = OpCase.random(data.draw(st.integers(0, 10**6)), data.draw(st.integers(1, 6)), size)
     check(OpCase("random", "Normalizer", [x], {"norm": norm}, 1, domain=DOMAIN), opened_device)
+
+
+@many_examples
+@given(
+    data=st.data(),
+    kernel=st.sampled_from(["LINEAR", "POLY", "RBF", "SIGMOID"]),
+    sizes=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 80)),
+    one_class=st.integers(0, 1),
+)
+def test_svm_agrees_with_onnxruntime(
+    opened_device: Device,
+    data: st.DataObject,
+    kernel: str,
+    sizes: tuple[int, int, int],
+    one_class: int,
+) -> None:
+    num_rows, num_features, num_vectors = sizes
+    x = OpCase.random(data.draw(st.integers(0, 10**6)), num_rows, num_features)
+    case = svm_case("random", x, kernel, num_vectors, one_class)
+    for got, right in zip(harness.run(case, opened_device), by_onnxruntime(case), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-4, atol=1e-4)  # of its sums in float32
 
 
 STUMP = {
