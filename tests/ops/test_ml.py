@@ -97,6 +97,8 @@ def test_classifier_agrees_with_onnxruntime(
     opened_device: Device, data: st.DataObject, forest: tuple[int, int, int, int], offset: float
 ) -> None:
     num_classes = data.draw(st.integers(2, 5))
+    if num_classes > 2:  # ONNX Runtime passes over a class of score 0 that has no votes
+        offset = 9.0
     attributes: dict[str, Any] = random_trees(*forest, num_classes, "class", offset)
     if num_classes == 2:  # for votes of two classes, ONNX Runtime's labels are not the highest's
         attributes["class_ids"] = [0] * len(attributes["class_ids"])

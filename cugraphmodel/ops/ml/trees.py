@@ -6,8 +6,9 @@ scores to their final form where there is something to do.
 Where the standard leaves open how two classes share one score, ONNX Runtime is followed: without
 negative weights the score is a probability and decides at 0.5, else it decides at 0. Where leaves
 vote for both of two classes, the higher score decides, as with more classes; ONNX Runtime then
-looks at the sign of the second score alone. A regressor's transform holds for one target too, where
-ONNX Runtime leaves it out.
+looks at the sign of the second score alone. A class without votes has the score 0, which counts;
+ONNX Runtime passes over the class. A regressor's transform holds for one target too, where ONNX
+Runtime leaves it out.
 """
 
 from __future__ import annotations
