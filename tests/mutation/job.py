@@ -25,7 +25,7 @@ from tests.mutation.report import FILE as REPORT
 from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
-from tests.mutation.scratch import Case, Scratch, operator_of
+from tests.mutation.scratch import Case, Instance, Scratch, operator_of
 from tests.mutation.trials import OTHER_TESTS, Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
@@ -35,10 +35,6 @@ __all__ = ["main"]
 MIN_SHARE = 0.95
 NUM_PER_OPERATOR = 3
 """Instances of an operator whose cases are traced."""
-
-
-Instance = tuple[str, tuple[tuple[str, str], ...]]
-"""A source and its macros."""
 
 
 @functools.cache
@@ -105,11 +101,11 @@ def cases_using(files: Set[str], scratches: Sequence[Scratch], memory: Memory) -
     with ThreadPoolExecutor(len(scratches)) as pool:
         for found in pool.map(lambda scratch, part: scratch.runs(part), scratches, parts):
             memory.keep_runs(found)
-    files_by_case = {
-        name: frozenset().union(*(files_of(source) for source, _ in instances))
-        for name, instances in used.items()
-    }
-    return [Case(name, files, memory.runs.get(name)) for name, files in files_by_case.items()]
+    cases = []
+    for name, instances in used.items():
+        files = frozenset().union(*(files_of(source) for source, _ in instances))
+        cases.append(Case(name, frozenset(instances), files, memory.runs.get(name)))
+    return cases
 
 
 def sampled(mutants: Sequence[Mutant], count: int | None, seed: int) -> list[Mutant]:

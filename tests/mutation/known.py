@@ -36,13 +36,42 @@ class Known:
 
 
 AT_THE_SEAM = "both branches give the same where the comparison changes sides"
+NO_OPERAND = "an operand that is not there has strides of 0"
+NO_ZERO_POINT = "the zero point is 0 where sums are not kept for it"
 
 KNOWN = (
     Known("kernels/activations.cuh", "x < T(0) ?", ("< -> <=",), AT_THE_SEAM),
+    Known(
+        "kernels/quantized_tile.cuh",
+        "if (LEFT_SUMS) sum",
+        ("(LEFT_SUMS) -> (true)",),
+        NO_ZERO_POINT,
+    ),
+    Known(
+        "kernels/quantized_tile.cuh",
+        "if (RIGHT_SUMS) sum",
+        ("(RIGHT_SUMS) -> (true)",),
+        NO_ZERO_POINT,
+    ),
+    *(
+        Known(
+            "ops/elementwise/elementwise.cu",
+            f"if (STEP{k} >= 0) offset{k} +=",
+            (f"(STEP{k} >= 0) -> (true)",),
+            NO_OPERAND,
+        )
+        for k in range(3)
+    ),
     Known(
         "ops/matmul/gemv.cu",
         "const int groups = (columns - 1) / kWarpsPerBlock + 1;",
         ("- -> +",),
         "there is one batch, or one column: a matrix that is read by columns has no batch axes",
+    ),
+    Known(
+        "ops/reduce/arg_reduce.cu",
+        "long long index = -1;",
+        ("1 -> 2",),
+        "any negative number means that there is no element yet",
     ),
 )

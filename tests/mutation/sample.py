@@ -78,5 +78,5 @@ def read_sample() -> list[Sampled]:
     for row in rows:
         mutant = mutants.get((row["file"], row["code"], row["change"], row["ordinal"]))
         if mutant is not None:
-            found.append(Sampled(mutant, Case(row["case"], frozenset()), row["by"]))
+            found.append(Sampled(mutant, Case(row["case"]), row["by"]))
     return found

@@ -19,7 +19,7 @@ import pytest
 from cugraphmodel.executors.host.compiler import find_compiler
 from tests.mutation.mutants import PACKAGE, Mutant, text_of
 
-__all__ = ["Answer", "Case", "Run", "Scratch", "Worker", "operator_of"]
+__all__ = ["Answer", "Case", "Instance", "Run", "Scratch", "Worker", "operator_of"]
 
 Answer = dict[str, Any]
 ROOT = PACKAGE.parent
@@ -36,12 +36,24 @@ class Run:
     lines: Mapping[str, Sequence[int]]
 
 
+Instance = tuple[str, tuple[tuple[str, str], ...]]
+"""A kernel source and its macros."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """An operator case: its name, the kernel files it is compiled from, and a run if known."""
+    """An operator case.
+
+    Attributes:
+        name: unique.
+        instances: what its launches are compiled from.
+        files: kernel files that these include, and they themselves.
+        run: in the check mode, if known.
+    """
 
     name: str
-    files: frozenset[str]
+    instances: frozenset[Instance] = frozenset()
+    files: frozenset[str] = frozenset()
     run: Run | None = None
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tests.mutation.known import KNOWN, Known
 from tests.mutation.memory import Memory
 from tests.mutation.mutants import Mutant
-from tests.mutation.scratch import Answer, Case, Scratch, Worker
+from tests.mutation.scratch import Answer, Case, Instance, Scratch, Worker
 
 __all__ = ["MAX_CASES", "OTHER_TESTS", "Result", "Selection", "draw", "run_all"]
 
@@ -24,8 +24,8 @@ MAX_CASES_OF_KNOWN = 3
 MAX_DETOUR = 2
 """Lines that a case may be farther from a mutant than the nearest case is."""
 FAR = 10**6
-MAX_OPERATORS = 30
-"""Operators whose machine code must be the same for a mutant to count as equivalent."""
+MAX_WITNESSES = 60
+"""Cases whose machine code is looked at before a mutant counts as equivalent by that."""
 NUM_FIRST = 4
 """Cases chosen for speed, and for what they noticed before."""
 
@@ -115,12 +115,14 @@ class Selection:
         ordered = [self._ordered(mutant, cases) for cases in (*groups, others)]
         return list(itertools.chain.from_iterable(ordered))[:limit]
 
-    def of_all(self, mutant: Mutant) -> list[Case]:
-        """Traced cases of operators that use the mutant's file, one of each."""
-        traced = [case for case in self.cases if case.run and mutant.file in case.files]
-        operators = {case.operator: case for case in traced}
-        cases = sorted(operators.values(), key=lambda case: draw(0, mutant.key, case.name))
-        return cases[:MAX_OPERATORS]
+    def witnesses(self, mutant: Mutant) -> list[Case] | None:
+        """Cases that have all code that a mutant may be in; None if these are too many."""
+        cases: dict[Instance, Case] = {}
+        for case in self.cases:
+            if mutant.file in case.files:
+                cases |= dict.fromkeys(case.instances, case)
+        witnesses = {case.name: case for case in cases.values()}
+        return list(witnesses.values()) if len(witnesses) <= MAX_WITNESSES else None
 
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
         """Some that are fast or noticed much, then in turn the longest and one as if drawn."""
@@ -159,7 +161,7 @@ def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
     """Try a mutant on case after case until one notices it, then on tests that its file has."""
     known = _known(mutant)
     cases = selection.for_mutant(mutant, MAX_CASES_OF_KNOWN if known else MAX_CASES)
-    by, answers = _tried_on_cases(mutant, worker, cases, selection.of_all(mutant))
+    by, answers = _tried_on_cases(mutant, worker, cases, selection)
     case = cases[len(answers) - 1].name if answers else ""
     if by not in ("nobody", "compiler", "same code"):
         selection.kills[mutant.file][case] += 1
@@ -171,22 +173,16 @@ def tried(mutant: Mutant, worker: Worker, selection: Selection) -> Result:
 
 
 def _tried_on_cases(
-    mutant: Mutant, worker: Worker, cases: Sequence[Case], of_all: Sequence[Case]
+    mutant: Mutant, worker: Worker, cases: Sequence[Case], selection: Selection
 ) -> tuple[str, list[Answer]]:
-    """Who noticed, and the answers up to that one.
-
-    Args:
-        mutant: the mutant.
-        worker: tries it.
-        cases: best first.
-        of_all: cases of all operators that use the file.
-    """
+    """Who noticed, and the answers up to that one."""
     first, rest = cases[:NUM_FIRST], cases[NUM_FIRST:]
     if not first:
         return "nobody", []
     answers = worker.attempts(mutant.file, mutant.text, first)
     if answers[-1]["by"] == "nobody":
-        if worker.has_same_code(mutant, first) and worker.has_same_code(mutant, of_all):
+        witnesses = selection.witnesses(mutant)
+        if witnesses and all(worker.has_same_code(mutant, some) for some in (first, witnesses)):
             return "same code", answers
         if rest:
             answers += worker.attempts(mutant.file, mutant.text, rest)

@@ -315,8 +315,14 @@ def _binary() -> Iterator[OpCase]:
     for dtype in ("uint8", "uint16", "uint32", "uint64"):
         data = np.array([0, 1, 5, np.iinfo(dtype).max], dtype)
         bits = np.array([[0], [1], [3], [7]], dtype)
+        width = np.full((1,), np.iinfo(dtype).bits, dtype)
         for direction in ("LEFT", "RIGHT"):
-            yield OpCase(f"{direction}_{dtype}", "BitShift", [data, bits], {"direction": direction})
+            attributes = {"direction": direction}
+            yield OpCase(f"{direction}_{dtype}", "BitShift", [data, bits], attributes)
+            yield OpCase(
+                f"{direction}_by_width_{dtype}", "BitShift", [data, width], attributes,
+                expected=lambda data, _width: [np.zeros_like(data)],
+            )  # fmt: skip
 
 
 def _modulo(x: Array, y: Array) -> list[Array]:

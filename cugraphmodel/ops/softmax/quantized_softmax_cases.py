@@ -29,10 +29,15 @@ def _softmax(axes: tuple[int, ...]) -> Callable[..., Sequence[Array]]:
 
 
 def _case(
-    name: str, shape: Sequence[int], axes: tuple[int, ...], dtype: str = "uint8", opset: int = 13
+    name: str,
+    shape: Sequence[int],
+    axes: tuple[int, ...],
+    dtype: str = "uint8",
+    opset: int = 13,
+    scale: float = 0.031,
 ) -> OpCase:
     inputs = [
-        *(random_bytes(1, shape, dtype), number(0.031), number(7, dtype)),
+        *(random_bytes(1, shape, dtype), number(scale), number(7, dtype)),
         *(number(1 / 700), number(3, dtype)),
     ]
     attributes = {"axis": axes[0], "opset": opset}
@@ -45,6 +50,7 @@ CASES = [
     _case("last_axis", (7, 40), (-1,)),
     _case("one_class", (3, 1), (-1,), "int8"),
     _case("signed", (5, 33), (1,), "int8"),
+    _case("steep", (5, 40), (1,), scale=0.7),
     _case("inner_axis", (2, 9, 5), (1,)),
     _case("flattened", (2, 3, 11), (1, 2), opset=12),
 ]
