@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import queue
@@ -125,14 +126,28 @@ class Selection:
         return list(witnesses.values()) if len(witnesses) <= MAX_WITNESSES else None
 
     def _ordered(self, mutant: Mutant, cases: Iterable[Case]) -> list[Case]:
-        """Some that are fast or noticed much, then in turn the longest and one as if drawn."""
+        """Some that are fast or noticed much, then in turn the rarest and one as if drawn."""
         kills = self.kills[mutant.file]
         ordered = sorted(cases, key=lambda case: (-kills[case.name], case.seconds, case.name))
         first, rest = ordered[:NUM_FIRST], ordered[NUM_FIRST:]
-        longest = sorted(rest, key=lambda case: (-case.seconds, case.name))
+        rarest = sorted(rest, key=lambda case: (-self._rarity(mutant.file, case), case.name))
         drawn = sorted(rest, key=lambda case: draw(0, mutant.key, case.name))
-        in_turn = itertools.chain.from_iterable(zip(longest, drawn, strict=True))
+        in_turn = itertools.chain.from_iterable(zip(rarest, drawn, strict=True))
         return [*first, *{case.name: case for case in in_turn}.values()]
+
+    def _rarity(self, file: str, case: Case) -> float:
+        """More for a case that runs lines of a file that few others run."""
+        lines = case.run.lines.get(file, ()) if case.run else ()
+        return sum(1 / self._num_cases[file][line] for line in lines)
+
+    @functools.cached_property
+    def _num_cases(self) -> dict[str, Counter[int]]:
+        """File -> line -> cases that run it."""
+        numbers: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for case in self.cases:
+            for file, lines in (case.run.lines if case.run else {}).items():
+                numbers[file].update(lines)
+        return numbers
 
 
 def _distance(line: int, ran: int) -> int:

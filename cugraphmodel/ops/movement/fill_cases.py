@@ -37,6 +37,7 @@ CASES = [
         for t in DTYPES
         if not t.is_storage
     ),
+    OpCase("two_blocks", "ConstantOfShape", [np.array([300])]),
     OpCase("negative", "ConstantOfShape", [np.array([3])], {"value": np.array([-2])}),
     _range("up", "int64", 1, 10, 3),
     _range("down", "int64", 10, -3, -4),
@@ -44,6 +45,7 @@ CASES = [
     _range("up", "int32", 0, 1000, 1),
     _range("up", "int16", -3, 9, 2),
     _range("uneven", "float32", 0.5, 4.1, 0.7),
+    _range("two_blocks", "float32", 0.5, 300, 1),
     _range("down", "float64", 1, 0, -0.125),
     _range("uneven", "bfloat16", 0.5, 9.0, 0.7, 27),
     OpCase("all", "Shape", [OpCase.random(1, 2, 3, 4)], opset=13),

@@ -315,6 +315,10 @@ DEQUANTIZE = [
     ),
     _dequantize_case("int32_bias", [_integers(1, 17, dtype="int32"), _scales(2, 17)], axis=0),
     _dequantize_case(
+        "int32_beyond_the_zero_point",
+        [np.array([2**31 - 1, -(2**31)], np.int32), _one(0.5), _one(-1, "int32")],
+    ),
+    _dequantize_case(
         "float16_scale",
         [_integers(1, 40, dtype="uint16"), _scales(2, dtype="float16"), _one(65535, "uint16")],
     ),
@@ -388,6 +392,7 @@ DYNAMIC = [
     _dynamic_case("empty", np.zeros((0, 3), np.float32)),
     _dynamic_case("ties", np.array([0, 255, 0.5, 1.5, 2.5, 254.5], np.float32)),
     _dynamic_case("two_launches", OpCase.random(4, 3, 5467)),
+    _dynamic_case("more_blocks_than_threads", np.linspace(-1, 2, 257 * 4096, dtype=np.float32)),
 ]
 
 CASES = [*QUANTIZE, *DEQUANTIZE, *DYNAMIC]

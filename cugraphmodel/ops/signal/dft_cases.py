@@ -105,6 +105,7 @@ CASES = [
     _dft("attribute", (2, 6, 5, 1), 2, opset=17),
     _dft("attribute_onesided", (2, 6, 5, 1), 1, 8, opset=17, onesided=1),
     _dft("vector", (32, 2), 0),
+    _dft("many_lines", (401, 6, 2), 1),
     _dft("long", (2, 2048, 2), 1),
     _dft("long_odd", (2, 1155, 1), 1, onesided=1),
     _dft("long_inverse", (1, 705, 2), 1, 1408, inverse=1, onesided=1),
