@@ -20,6 +20,7 @@ class Known:
         reason: why.
         is_equivalent: nothing can notice them, for they compute the same. False: what would notice
             them is not worth its time, or is not there on a CPU.
+        ordinal: as :class:`Mutant` has it; None: any.
     """
 
     file: str
@@ -27,16 +28,21 @@ class Known:
     changes: tuple[str, ...]
     reason: str
     is_equivalent: bool = True
+    ordinal: int | None = None
 
     def matches(self, mutant: Mutant) -> bool:
         """Whether this is about a mutant."""
         return (
-            mutant.file == self.file and self.code in mutant.code and mutant.change in self.changes
+            mutant.file == self.file
+            and self.code in mutant.code
+            and mutant.change in self.changes
+            and self.ordinal in (None, mutant.ordinal)
         )
 
 
 AT_THE_SEAM = "both branches give the same where the comparison changes sides"
 NO_OPERAND = "an operand that is not there has strides of 0"
+LAUNCH_BOUNDS = "a bound for the GPU's compiler; the quotient by ROW_THREADS stays the same"
 NO_ZERO_POINT = "the zero point is 0 where sums are not kept for it"
 
 KNOWN = (
@@ -63,10 +69,33 @@ KNOWN = (
         for k in range(3)
     ),
     Known(
+        "kernels/narrow.cuh",
+        "shift = wanted < 25 ? wanted : 25;",
+        ("25 -> 26", "< -> <="),
+        "a significand of 24 bits that is shifted by 25 or more leaves nothing",
+    ),
+    Known(
         "ops/matmul/gemv.cu",
         "const int groups = (columns - 1) / kWarpsPerBlock + 1;",
         ("- -> +",),
         "there is one batch, or one column: a matrix that is read by columns has no batch axes",
+    ),
+    *(
+        Known(file, "#define BLOCK_THREADS", ("128 -> 129",), LAUNCH_BOUNDS)
+        for file in (
+            "ops/norm/row_norm.cu",
+            "ops/reduce/arg_reduce.cu",
+            "ops/reduce/reduce.cu",
+            "ops/softmax/softmax.cu",
+        )
+    ),
+    Known(
+        "ops/elementwise/scalar_functions.cuh",
+        "if (remainder == T(0)) return y < T(0) ?",
+        ("0 -> 1",),
+        "changes the sign of a zero alone, and cases take 0 and -0 for equal",
+        is_equivalent=False,
+        ordinal=1,
     ),
     Known(
         "ops/reduce/arg_reduce.cu",
