@@ -69,6 +69,18 @@ KNOWN = (
         for k in range(3)
     ),
     Known(
+        "kernels/device.cuh",
+        "const uint64_t magnitude = x < T(0) ? 0 - uint64_t(x)",
+        ("< -> <=",),
+        AT_THE_SEAM,
+    ),
+    Known(
+        "kernels/lanes.cuh",
+        "constexpr int kLaneBytes = 32;",
+        ("32 -> 33",),
+        "as many elements fit into 33 bytes as into 32",
+    ),
+    Known(
         "kernels/narrow.cuh",
         "shift = wanted < 25 ? wanted : 25;",
         ("25 -> 26", "< -> <="),

@@ -19,7 +19,7 @@ from tests.mutation.scratch import Answer, Case, Instance, Scratch, Worker
 
 __all__ = ["MAX_CASES", "OTHER_TESTS", "Result", "Selection", "draw", "run_all"]
 
-MAX_CASES = 30
+MAX_CASES = 100
 """Cases that a mutant is tried on before it counts as a survivor."""
 MAX_CASES_OF_KNOWN = 3
 MAX_DETOUR = 2

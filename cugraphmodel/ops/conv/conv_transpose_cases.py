@@ -137,6 +137,7 @@ CASES = [
         begin=[1, 1],
     ),
     _case("groups", (2, 6, 4, 4), (6, 2, 3, 3), (9, 9), bias=True, group=3, strides=[2, 2]),
+    _case("two_blocks_a_plane", (1, 2, 9, 15), (2, 3, 2, 2), (18, 30), strides=[2, 2]),
     _case("one_axis", (2, 3, 7), (3, 5, 4), (16,), strides=[2]),
     _case("three_axes", (1, 2, 3, 4, 2), (2, 3, 2, 3, 2), (6, 9, 4), strides=[2, 2, 2]),
     _case("stride_past_kernel", (1, 2, 3, 3), (2, 3, 1, 1), (7, 7), bias=True, strides=[3, 3]),
