@@ -5,13 +5,7 @@
 
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
-
-// RESULT: element type of the product, where it is not that of the operands.
-#if defined(RESULT)
-typedef RESULT Result;
-#else
-typedef Scalar Result;
-#endif
+typedef RESULT Result;  // element type of the product
 
 struct Operands {
   const Scalar* left;

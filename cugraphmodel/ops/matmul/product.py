@@ -200,9 +200,8 @@ def launch_product(
     ``y`` is [*batch_shape, rows, columns], contiguous, of the operands' dtype or of ``result``.
     """
     launch = _launch_by_size(product, left, right, y, epilogue)
-    if result is None or result == left.dtype:
-        return launch
-    return replace(launch, macros=(*launch.macros, ("RESULT", c_type(result))))
+    stored = kernel_scalar(left.dtype if result is None else result)
+    return replace(launch, macros=(*launch.macros, ("RESULT", stored)))
 
 
 def _launch_by_size(
