@@ -11,8 +11,8 @@ import functools
 import itertools
 import sys
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.mutation.report import FILE as REPORT
 from tests.mutation.report import counts, report_text, share
 from tests.mutation.sample import FILE as SAMPLE
 from tests.mutation.sample import sample_text
-from tests.mutation.scratch import Case, Instance, Scratch, operator_of
+from tests.mutation.scratch import Case, Instance, Scratch
 from tests.mutation.trials import OTHER_TESTS, Result, Selection, draw, run_all
 from tests.ops import harness
 from tests.ops.test_cases import CASES
@@ -33,8 +33,6 @@ from tests.ops.test_cases import CASES
 __all__ = ["main"]
 
 MIN_SHARE = 0.95
-NUM_PER_OPERATOR = 3
-"""Instances of an operator whose cases are traced."""
 
 
 @functools.cache
@@ -63,40 +61,17 @@ def files_in_use() -> set[str]:
     return set().union(*(files_of(source) for source in {source for source, _ in instances}))
 
 
-def representative(instances: Mapping[str, Sequence[Instance]]) -> set[Instance]:
-    """So many instances that each source has each value of its macros, and each operator some.
-
-    Args:
-        instances: by case.
-    """
-    seen: Counter[tuple[str, ...]] = Counter()
-    taken: set[Instance] = set()
-    for case, used in instances.items():
-        for source, macros in used:
-            if (source, macros) in taken:
-                continue
-            operator = (source, operator_of(case))
-            values = [(source, *macro) for macro in macros]
-            if seen[operator] < NUM_PER_OPERATOR or any(seen[value] == 0 for value in values):
-                taken.add((source, macros))
-                seen.update([operator, *values])
-    return taken
-
-
 def cases_using(files: Set[str], scratches: Sequence[Scratch], memory: Memory) -> list[Case]:
-    """The cases that are compiled from one of the files.
+    """The cases that are compiled from one of the files, with the lines that they run.
 
-    Those of representative instances are run, to see which lines they run; the scratch copies share
-    the work.
+    The scratch copies share the work.
     """
     used = {
         name: instances
         for name, instances in instances_of_cases().items()
         if any(files_of(source) & files for source, _ in instances)
     }
-    taken = representative(used)
-    names = [name for name, instances in used.items() if taken.issuperset(instances)]
-    new = [name for name in names if name not in memory.runs]
+    new = [name for name in used if name not in memory.runs]
     parts = [new[part :: len(scratches)] for part in range(len(scratches))]
     with ThreadPoolExecutor(len(scratches)) as pool:
         for found in pool.map(lambda scratch, part: scratch.runs(part), scratches, parts):

@@ -59,6 +59,19 @@ KNOWN = (
         ("(RIGHT_SUMS) -> (true)",),
         NO_ZERO_POINT,
     ),
+    Known(
+        "ops/conv/conv.cu",
+        "if (FIRST_AXIS < ",
+        ("< -> <=",),
+        "the window has size 1 along axes before FIRST_AXIS",
+        ordinal=0,
+    ),
+    Known(
+        "ops/elementwise/elementwise.cu",
+        "if (VECTOR == 4 && count == 4) {",
+        ("4 -> 5",),
+        "takes the same elements, one by one",
+    ),
     *(
         Known(
             "ops/elementwise/elementwise.cu",
@@ -79,6 +92,13 @@ KNOWN = (
         "constexpr int kLaneBytes = 32;",
         ("32 -> 33",),
         "as many elements fit into 33 bytes as into 32",
+    ),
+    Known(
+        "kernels/lanes.cuh",
+        "if constexpr (is_double && sizeof a == 16)",
+        ("16 -> 17", "== -> !="),
+        "rounds twice where once is right, in vectors that only the check mode has",
+        is_equivalent=False,
     ),
     Known(
         "kernels/narrow.cuh",

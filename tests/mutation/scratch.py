@@ -19,7 +19,7 @@ import pytest
 from cugraphmodel.executors.host.compiler import find_compiler
 from tests.mutation.mutants import PACKAGE, Mutant, text_of
 
-__all__ = ["Answer", "Case", "Instance", "Run", "Scratch", "Worker", "operator_of"]
+__all__ = ["Answer", "Case", "Instance", "Run", "Scratch", "Worker"]
 
 Answer = dict[str, Any]
 ROOT = PACKAGE.parent
@@ -57,11 +57,6 @@ class Case:
     run: Run | None = None
 
     @property
-    def operator(self) -> str:
-        """Type of the case's node."""
-        return operator_of(self.name)
-
-    @property
     def seconds(self) -> float:
         """Of a replay in the check mode; a guess if that is not known."""
         return self.run.seconds if self.run else 0.1
@@ -70,11 +65,6 @@ class Case:
     def cpu_s(self) -> float:
         """Processor time after which an attempt counts as one that never ends."""
         return CPU_S + CPU_FACTOR * self.seconds
-
-
-def operator_of(case: str) -> str:
-    """Type of the node of a case, from the case's name."""
-    return case.partition("-")[0]
 
 
 class Scratch:

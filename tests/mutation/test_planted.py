@@ -15,6 +15,7 @@ import pytest
 
 from tests.mutation.scratch import Scratch
 
+pytestmark = pytest.mark.xdist_group("mutation_planted")
 CHECKED = "tests/check/test_operators.py::test_case_has_no_finding"
 COMPILED = "tests/kernels/test_nvrtc.py::test_every_instance_compiles"
 

@@ -12,6 +12,7 @@ from tests.mutation.sample import FILE, Sampled, read_sample
 from tests.mutation.scratch import Scratch, Worker
 
 SAMPLE = read_sample()
+pytestmark = pytest.mark.xdist_group("mutation_sample")
 FEWEST = 30
 
 

@@ -94,26 +94,15 @@ class Selection:
     kills: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def for_mutant(self, mutant: Mutant, limit: int) -> list[Case]:
-        """Cases that run the mutant's line, or come nearest to it; then others of their operators.
-
-        The others were not traced, so that it is not known which lines they run.
-        """
+        """Cases that run the mutant's line, or come nearest to it."""
         near = defaultdict[int, list[Case]](list)
-        unknown = []
         for case in self.cases:
-            if mutant.file not in case.files:
-                continue
-            if case.run is None:
-                unknown.append(case)
-            else:
-                lines = case.run.lines.get(mutant.file, ())
-                near[min((_distance(mutant.line, line) for line in lines), default=FAR)].append(
-                    case
-                )
+            if mutant.file in case.files:
+                ran = case.run.lines.get(mutant.file, ()) if case.run else ()
+                distances = (_distance(mutant.line, line) for line in ran)
+                near[min(distances, default=FAR)].append(case)
         groups = [near[distance] for distance in sorted(near) if distance <= min(near) + MAX_DETOUR]
-        operators = {case.operator for cases in groups for case in cases}
-        others = [case for case in unknown if case.operator in operators]
-        ordered = [self._ordered(mutant, cases) for cases in (*groups, others)]
+        ordered = [self._ordered(mutant, cases) for cases in groups]
         return list(itertools.chain.from_iterable(ordered))[:limit]
 
     def witnesses(self, mutant: Mutant) -> list[Case] | None:
