@@ -46,7 +46,7 @@ class DType:
 
     @property
     def is_storage(self) -> bool:
-        """Whether it is only kept, moved and converted: the types of 8 bits that C++ lacks."""
+        """Whether it is only kept, moved and converted: the narrow types that C++ lacks."""
         return self.onnx_code > BFLOAT16_CODE
 
 

@@ -17,8 +17,6 @@ __all__ = ["locate"]
 Row = tuple[int, str, int]
 """Address, file, line."""
 
-_ADDRESS_BYTES = 8
-
 
 def locate(library: Path, address: int) -> tuple[str, int] | None:
     """File and line of the instruction at an offset into a library, as ``#line`` named them.
