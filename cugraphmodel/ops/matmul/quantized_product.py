@@ -12,7 +12,7 @@ from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Value
 from cugraphmodel.ops.arguments import check_dtype
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, dims
-from cugraphmodel.ops.matmul.product import Product, vector_width
+from cugraphmodel.ops.matmul.product import WAVE_BLOCKS, Product, vector_width
 from cugraphmodel.ops.spec import Unsupported
 
 __all__ = ["BYTES", "Outcome", "Quantized", "QuantizedTile", "choose_tile", "launch_quantized"]
@@ -21,8 +21,6 @@ FLOAT32 = np.dtype("float32")
 MAX_GEMV_ROWS = 4
 GEMV_DOT_COLUMNS = 4
 BYTES = (np.dtype("int8"), np.dtype("uint8"))
-WAVE_BLOCKS = 132
-"""Blocks that a large GPU runs at once, one on each multiprocessor of an H200."""
 
 
 @dataclass(frozen=True)
