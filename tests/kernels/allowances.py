@@ -29,12 +29,9 @@ class Allowance:
     macros: tuple[tuple[str, str], ...] = ()
 
 
-_BY_VALUE = (
-    "Indexes sizes and strides, a struct passed by value, at run time, which copies it to local "
-    "memory. A parameter that is const __grid_constant__ would stay in constant memory."
-)
 _LARGE_ANGLES = "CUDA's own reduction of large angles works on an array of digits."
 _ONE_PTXAS = "So few registers are used that this is one ptxas's choice and no want of space."
+_BLOCK = "64 registers are all that a thread has in blocks of 1024."
 _TILE = (
     "255 registers do not hold a thread's tile and what it has fetched of the next one. What that "
     "costs has not been measured."
@@ -55,24 +52,25 @@ ALLOWANCES: tuple[Allowance, ...] = (
     _tile(
         "ops/matmul/gemm.cu", "gemm", 976, 448, TILE_ROWS="64", VECTOR_LEFT="1", VECTOR_RIGHT="4"
     ),
+    _tile(
+        "ops/matmul/gemm.cu", "gemm", 708, 320, TILE_ROWS="64", VECTOR_LEFT="4", VECTOR_RIGHT="1"
+    ),
     _tile("ops/matmul/gemm.cu", "gemm", 168, 88, TILE_ROWS="64", VECTOR_LEFT="4", VECTOR_RIGHT="4"),
+    _tile("ops/matmul/gemm.cu", "gemm", 72, 40, TILE_ROWS="32", SCALAR="double"),
+    _tile("ops/matmul/gemm.cu", "gemm", 552, 280, TILE_ROWS="16", SCALAR="double"),
     _tile("ops/matmul/gemm.cu", "gemm", 480, 240, TILE_ROWS="16", SCALAR="unsigned long long"),
-    _tile("ops/matmul/gemm.cu", "gemm", 60, 32, TILE_ROWS="16"),
-    Allowance("ops/movement/concat.cu", "concat", _BY_VALUE, local_bytes=256),
-    Allowance("ops/movement/concat.cu", "split", _BY_VALUE, local_bytes=256),
-    Allowance("ops/movement/fill.cu", "fill_numbers", _BY_VALUE, local_bytes=64),
-    Allowance("ops/movement/gather.cu", "gather_elements", _BY_VALUE, local_bytes=128),
-    Allowance("ops/movement/gather.cu", "gather_nd", _BY_VALUE, local_bytes=128),
-    Allowance("ops/movement/pad.cu", "pad", _BY_VALUE, local_bytes=256),
-    Allowance("ops/movement/scatter.cu", "claim_slots", _BY_VALUE, local_bytes=256),
-    Allowance("ops/movement/scatter.cu", "scatter_columns", _BY_VALUE, 264, spill_bytes=32),
-    Allowance("ops/movement/scatter.cu", "write_owned", _BY_VALUE, local_bytes=256),
-    Allowance("ops/movement/transpose.cu", "transpose_tiles", _BY_VALUE, local_bytes=192),
-    Allowance("ops/resize/nearest.cu", "resize_nearest", _BY_VALUE, local_bytes=448),
+    _tile("ops/matmul/gemm.cu", "gemm", 96, 48, TILE_ROWS="16"),
+    _tile("ops/matmul/quantized_gemm.cu", "quantized_gemm", 64, 24, TILE_ROWS="16"),
+    Allowance("ops/matmul/quantized_gemv.cu", "quantized_gemv_column", _BLOCK, 24, spill_bytes=80),
     _trigonometric("sin"),
     _trigonometric("cos"),
     _trigonometric("tan"),
     Allowance("ops/matmul/gemv.cu", "gemv_dot", _ONE_PTXAS, 8, spill_bytes=8),
+    Allowance("ops/conv/col2im.cu", "col2im", _ONE_PTXAS, 16, spill_bytes=32),
+    Allowance("ops/linalg/einsum_warp.cu", "contract_by_warp", _ONE_PTXAS, 8, spill_bytes=16),
+    Allowance("ops/sampling/roi.cu", "roi_align", _ONE_PTXAS, 40, spill_bytes=140),
+    Allowance("ops/select/unique.cu", "rank_firsts", _ONE_PTXAS, 8, spill_bytes=16),
+    Allowance("ops/quantize/quantize_linear.cu", "quantize_linear", _ONE_PTXAS, 16, spill_bytes=36),
     Allowance("ops/ml/tfidf.cu", "count_grams", _ONE_PTXAS, 16, spill_bytes=48),
     Allowance("ops/movement/cumulative.cu", "cumulative", _ONE_PTXAS, 48, spill_bytes=140),
     Allowance("ops/sampling/deform_conv.cu", "deform_columns", _ONE_PTXAS, 8, spill_bytes=20),

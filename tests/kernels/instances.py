@@ -7,9 +7,12 @@ the CUDA executor itself, and the test models.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from cugraphmodel import demo
 from cugraphmodel.executors.cuda.staging import COPY_KERNEL
@@ -24,6 +27,7 @@ from cugraphmodel.plan import build_plan
 from tests.kernels.resources import Instance
 from tests.models.files import model_path
 from tests.models.references import CASES as MODEL_CASES
+from tests.models.references import Step, load_reference
 from tests.ops import harness
 from tests.ops.test_cases import CASES
 
@@ -52,7 +56,7 @@ def common_uses() -> frozenset[Use]:
     demo_model = read_model(Path(demo.__file__).parent / "digits.onnx")
     for batch_size in DEMO_BATCH_SIZES:
         shapes = bind_inputs(demo_model.inputs, batch_size, {}, {})
-        launches += _planned(demo_model, shapes)
+        launches += _planned(demo_model, shapes, {})
     return _uses(launches)
 
 
@@ -64,15 +68,24 @@ def model_uses(model: str) -> frozenset[Use]:
     """
     source = read_model(model_path(model))
     launches: list[Launch] = []
-    for inputs in MODEL_CASES[model].values():
-        given = {name: tuple(spec["shape"]) for name, spec in inputs.items()}
-        launches += _planned(source, bind_inputs(source.inputs, None, {}, given))
+    for case in MODEL_CASES[model]:
+        reference = load_reference(model, case)
+        free = [info for info in source.inputs if info.name not in reference.bound]
+        for shapes in {tuple(_shapes_of(step).items()) for step in reference.steps}:
+            bound_shapes = bind_inputs(free, None, {}, dict(shapes))
+            launches += _planned(source, bound_shapes, reference.bound)
     return _uses(launches)
 
 
-def _planned(source: SourceModel, shapes: Shapes) -> Iterator[Launch]:
+def _shapes_of(step: Step) -> Shapes:
+    return {name: array.shape for name, array in step.inputs.items()}
+
+
+def _planned(
+    source: SourceModel, shapes: Shapes, constants: Mapping[str, npt.NDArray[Any]]
+) -> Iterator[Launch]:
     outputs = resolve_outputs(source, None)
-    graph = trace(source, Parameters(source.parameters), shapes, outputs, {}).graph
+    graph = trace(source, Parameters(source.parameters), shapes, outputs, constants).graph
     for planned in (build_plan(graph, reuse_memory=False), build_plan(run_passes(graph))):
         yield from (step.launch for step in planned.steps)
 
