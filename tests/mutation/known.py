@@ -41,6 +41,7 @@ class Known:
 
 
 AT_THE_SEAM = "both branches give the same where the comparison changes sides"
+ANY_THREAD = "a reduction gives its result to all threads, so that any of them may write it"
 NO_OPERAND = "an operand that is not there has strides of 0"
 LAUNCH_BOUNDS = "a bound for the GPU's compiler; the quotient by ROW_THREADS stays the same"
 NO_ZERO_POINT = "the zero point is 0 where sums are not kept for it"
@@ -128,6 +129,32 @@ KNOWN = (
         "changes the sign of a zero alone, and cases take 0 and -0 for equal",
         is_equivalent=False,
         ordinal=1,
+    ),
+    Known(
+        "kernels/reduction.cuh",
+        "for (int k = 0; k < kItems; ++k) {",
+        ("< -> <=",),
+        "a row has no elements beyond kItems * kThreads",
+        ordinal=1,
+    ),
+    Known("ops/pool/quantized_global_pool.cu", "if (threadIdx.x == 0) {", ("0 -> 1",), ANY_THREAD),
+    Known(
+        "ops/pool/max_pool.cu",
+        "if (column_major && best_at >= 0) {",
+        (">= -> >",),
+        "position 0 is 0 in both orders",
+    ),
+    Known(
+        "ops/movement/tensor_scatter.cu",
+        "if (circular) offset =",
+        ("(circular) -> (true)",),
+        "without `circular` no offset is one that comes round",
+    ),
+    Known(
+        "ops/reduce/arg_reduce.cu",
+        "return equal ? index : LAST ? -1 :",
+        ("1 -> 2",),
+        "any negative number is less than an index that some thread has",
     ),
     Known(
         "ops/reduce/arg_reduce.cu",

@@ -161,7 +161,9 @@ INTEGER = [
     _integer_case("three_rows_wide", (3, 12), (12, 16900), zeros=((3,), ())),
     _integer_case("tile_and_one", (65, 9), (9, 65), zeros=((), ())),
     _integer_case("large_tile", (520, 20), (20, 1100), zeros=((), ())),
+    _integer_case("batch_of_depth_1", (2, 20, 1), (2, 1, 6), zeros=((2, 20, 1), (2, 1, 6))),
     _integer_case("no_depth", (3, 0), (0, 4), zeros=((), ())),
+    _integer_case("no_depth_tiled", (20, 0), (0, 4), zeros=((20,), (4,))),
     _integer_case("no_depth_batch", (2, 3, 0), (2, 0, 4), zeros=((2, 3, 1), (2, 1, 4))),
     OpCase(
         "extremes",

@@ -42,6 +42,7 @@ CASES = [
     _sum("axis_0", _X, 0, 11),
     _sum("axis_1", _X, 1),
     _sum("negative_axis", _X, -1),
+    _sum("two_blocks", OpCase.random(1, 300, 4), 1),
     _sum("exclusive", _X, 1, exclusive=1),
     _sum("reverse", _X, 1, reverse=1),
     _sum("exclusive_reverse", _X, 1, exclusive=1, reverse=1),
