@@ -137,6 +137,18 @@ KNOWN = (
         "a row has no elements beyond kItems * kThreads",
         ordinal=1,
     ),
+    Known(
+        "kernels/quantization.cuh",
+        "value > lowest ? value < highest ? value : highest : lowest",
+        ("> -> >=", "< -> <="),
+        AT_THE_SEAM,
+    ),
+    Known(
+        "ops/quantize/quantize_linear.cu",
+        "const float value = cg_round_to_odd(quotient + Float(",
+        ("+ -> -",),
+        "ONNX wants a zero point of 0 for these types",
+    ),
     Known("ops/pool/quantized_global_pool.cu", "if (threadIdx.x == 0) {", ("0 -> 1",), ANY_THREAD),
     Known(
         "ops/pool/max_pool.cu",
@@ -149,6 +161,12 @@ KNOWN = (
         "if (circular) offset =",
         ("(circular) -> (true)",),
         "without `circular` no offset is one that comes round",
+    ),
+    Known(
+        "ops/topk/entry.cuh",
+        "return a.key > b.key || (a.key == b.key && a.index < b.index);",
+        ("< -> <=",),
+        "only entries beyond the line have one index, and these are all alike",
     ),
     Known(
         "ops/reduce/arg_reduce.cu",

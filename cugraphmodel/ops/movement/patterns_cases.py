@@ -36,6 +36,7 @@ _OFF_ON = np.array([0, 1], np.float32)
 CASES = [
     OpCase("upper", "Trilu", [_X], opset=14),
     OpCase("lower", "Trilu", [_X], {"upper": 0}),
+    OpCase("two_blocks", "Trilu", [OpCase.random(1, 2, 12, 15)], {"upper": 0}),
     OpCase("above", "Trilu", [_X, np.array(2)], {"upper": 1}),
     OpCase("below", "Trilu", [_X, np.array(-1)], {"upper": 0}),
     OpCase("far", "Trilu", [_X, np.array(-(2**62))]),
