@@ -156,6 +156,16 @@ KNOWN = (
         (">= -> >",),
         "position 0 is 0 in both orders",
     ),
+    *(
+        Known(
+            "ops/matmul/quantized_gemm.cu",
+            f"const int {side}_index0 = depth > 0 ?",
+            ("0 -> 1",),
+            "where the depth is 0 no zero point counts",
+            ordinal=1,
+        )
+        for side in ("left", "right")
+    ),
     Known(
         "ops/movement/tensor_scatter.cu",
         "if (circular) offset =",

@@ -182,11 +182,12 @@ def _cast() -> Iterator[OpCase]:
     yield OpCase("wraps", "Cast", [_i32([300, -1, 128, -129])], {"to": 3})
     # 1 + 2**-11 + 2**-40 is above the middle of two float16 numbers, and on it once it is float32.
     yield OpCase("rounds_once", "Cast", [np.array([1 + 2.0**-11 + 2.0**-40])], {"to": 10})
-    # The second is below a middle by less than what two units of a float32's last place make.
-    middles = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 3 * 2.0**-8 - 1.5 * 2.0**-23])
+    # The others are less than two units of a float32's last place beside a middle.
+    near = 1.5 * 2.0**-23
+    middles = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8 + near, 1 + 3 * 2.0**-8 - near])
     yield OpCase(
         "rounds_once_to_bfloat16", "Cast", [middles], {"to": 16},
-        expected=lambda _x: [np.full(2, 1 + 2.0**-7)],
+        expected=lambda _x: [np.full(3, 1 + 2.0**-7)],
     )  # fmt: skip
     yield OpCase("to_bool", "Cast", [_f32([0.0, -0.0, 0.5, np.nan])], {"to": 9})
     like = np.zeros((), np.int64)
