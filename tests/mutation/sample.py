@@ -40,7 +40,8 @@ def chosen(results: Iterable[Result], cases: Sequence[Case]) -> list[Result]:
     by_family: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
         has_place = result.by != "check" or result.answer["at"]
-        if result.is_killed and result.by != "hang" and result.case in fast and has_place:
+        by_case = result.is_killed and result.by not in ("hang", "test")
+        if by_case and result.case in fast and has_place:
             by_family[result.mutant.family].append(result)
     taken: list[Result] = []
     used: Counter[str] = Counter()
