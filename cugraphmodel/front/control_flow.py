@@ -89,6 +89,8 @@ def _trip_limit(tracer: Tracer, name: str) -> int | None:
             f"its trip count {name!r} is computed in the run and must be known at capture. If it "
             "hangs on an input, fix that input with constant_inputs."
         )
+    if count.dtype != np.int64:
+        raise Unsupported(f"its trip count {name!r} is {count.dtype.name}, expected int64.")
     return int(count.item())
 
 
@@ -112,6 +114,8 @@ def _scan(
 ) -> Sequence[str]:
     body: Subgraph = node.attributes["body"]
     num_scanned = node.attributes["num_scan_inputs"]
+    if not 1 <= num_scanned <= len(inputs):
+        raise Unsupported(f"num_scan_inputs is {num_scanned}, and it has {len(inputs)} inputs.")
     carried = list(inputs[: len(inputs) - num_scanned])
     num_outputs = len(body.outputs) - len(carried)
     sources = [

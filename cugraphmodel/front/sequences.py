@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cugraphmodel.ir import Node
+from cugraphmodel.ops.arguments import normalize_axis
 from cugraphmodel.ops.spec import Unsupported
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _erase(tracer: Tracer, node: Node, _scope: Scope) -> Sequence[str]:
 def _split(tracer: Tracer, node: Node, _scope: Scope) -> Sequence[str]:
     name = node.inputs[0]
     shape = tracer.value(name).shape
-    axis = node.attributes.get("axis", 0) % len(shape)
+    axis = normalize_axis(node.attributes.get("axis", 0), len(shape))
     sizes = _sizes(tracer, node, shape[axis])
     label = tracer.label(node)
     split = tracer.literal(np.array(sizes, np.int64), f"{label}::split")
@@ -65,6 +66,7 @@ def _split(tracer: Tracer, node: Node, _scope: Scope) -> Sequence[str]:
 
 def _sizes(tracer: Tracer, node: Node, length: int) -> list[int]:
     if len(node.inputs) == 1 or not node.inputs[1]:
+        tracer.count_unrolled(length)
         return [1] * length
     split = tracer.known(node.inputs[1])
     if split is None:
@@ -72,6 +74,9 @@ def _sizes(tracer: Tracer, node: Node, length: int) -> list[int]:
     if split.ndim:
         return [int(size) for size in split]
     step = int(split.item())
+    if step <= 0:
+        raise Unsupported(f"it splits into parts of size {step}; a size is 1 or more.")
+    tracer.count_unrolled(-(-length // step))
     return [min(step, length - start) for start in range(0, length, step)]
 
 
@@ -82,7 +87,7 @@ def _concat(tracer: Tracer, node: Node, _scope: Scope) -> Sequence[str]:
     axis = node.attributes["axis"]
     rank = len(tracer.value(elements[0]).shape)
     if node.attributes.get("new_axis", 0):
-        axis %= rank + 1
+        axis = normalize_axis(axis, rank + 1)
         axes = tracer.literal(np.array([axis], np.int64), f"{tracer.label(node)}::axes")
         elements = tuple(tracer.emit("Unsqueeze", (part, axes), node) for part in elements)
     return [tracer.emit("Concat", elements, node, axis=axis)]
@@ -137,6 +142,8 @@ def _position(tracer: Tracer, name: str, length: int, *, after_last: bool = Fals
     position = tracer.known(name)
     if position is None:
         raise _computed(name)
+    if position.dtype.kind != "i":
+        raise Unsupported(f"position {name!r} is {position.dtype.name}, expected an integer.")
     index = int(position.item())
     if not -length <= index < length + after_last:
         raise Unsupported(f"position {index} lies outside its sequence of {length}.")

@@ -132,14 +132,24 @@ class Tracer:
         Raises:
             Unsupported: loops make this model too long.
         """
-        self._num_unrolled += len(body.nodes)
-        if self._num_unrolled > MAX_UNROLLED_NODES:
-            raise Unsupported(f"its loops unroll to more than {MAX_UNROLLED_NODES} nodes.")
+        self.count_unrolled(max(1, len(body.nodes)))
         for name, array in body.parameters.items():
             scope.names[name] = self.literal(array, scope.prefix + name)
         scope.names.update(zip(body.inputs, arguments, strict=True))
         self.run(body.nodes, body.outputs, scope)
         return [scope.find(name) for name in body.outputs]
+
+    def count_unrolled(self, num_nodes: int) -> None:
+        """Note how much longer loops and sequences make the model.
+
+        Raises:
+            Unsupported: too long.
+        """
+        self._num_unrolled += num_nodes
+        if self._num_unrolled > MAX_UNROLLED_NODES:
+            raise Unsupported(
+                f"loops and sequences unroll to more than {MAX_UNROLLED_NODES} nodes."
+            )
 
     def define(self, name: str, constant: Constant) -> None:
         """Note a value that is known now."""
@@ -237,7 +247,17 @@ class Tracer:
         else:
             with self._refusing(placed):
                 results = follow(self, placed, scope)
+                self._check_given(node, results)
                 scope.names.update(zip(node.outputs, results, strict=False))
+
+    def _check_given(self, node: Node, results: Sequence[str]) -> None:
+        """See that what was found inside a node is there for each of its outputs."""
+        for position, name in enumerate(node.outputs):
+            if name and not (position < len(results) and self._is_known(results[position])):
+                raise Unsupported(f"what is inside it gives nothing for its output {name!r}.")
+
+    def _is_known(self, name: str) -> bool:
+        return name in self.values or name in self.unknown or self.is_no_tensor(name)
 
     def _following(self, node: Node) -> Follow | None:
         """How to go on inside a node, if it is none to run."""

@@ -121,6 +121,107 @@ def test_a_loop_that_unrolls_too_far_is_refused() -> None:
         loaded.capture_graph(constant_inputs={"n": np.array(10**12)})
 
 
+@pytest.mark.parametrize("size", [3, 10**6])
+def test_a_body_without_nodes_counts_too(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cugraphmodel.front.tracer.MAX_UNROLLED_NODES", 100)
+    loop = parse(
+        "(int64 n, float[2] x) => (float[2] y)",
+        "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] v) => (bool c, float[2] v) {}>",
+    )
+    scan = parse(
+        "(float[2] x, float[n] s) => (float[2] y, float[m] t)",
+        """y, t = Scan <num_scan_inputs = 1,
+            body = b (float[2] v, float w) => (float[2] v, float w) {}> (x, s)""",
+    )
+    split = parse(
+        "(float[n] s) => (float[1] y)",
+        "p = Constant <value = int64 {-1}> () q = SplitToSequence (s) y = SequenceAt (q, p)",
+    )
+    x, s = normal(21, 2), np.arange(size, dtype=np.float32)
+    if size > 3:
+        for model in (loop, scan, split):
+            loaded = cugraphmodel.load(model, device="cpu")
+            constants = {"n": np.array(size)} if model is loop else {}
+            shapes = {} if model is loop else {"s": (size,)}
+            with pytest.raises(UnsupportedModelError, match="unroll to more than"):
+                loaded.capture_graph(constant_inputs=constants, input_shapes=shapes)
+        return
+    np.testing.assert_array_equal(outputs(loop, "cpu", x, n=np.array(size))[0], x)
+    shape = {"s": (size,)}
+    with cugraphmodel.load(scan, device="cpu").capture_graph(input_shapes=shape) as graph:
+        for got, right in zip(graph.run([x, s]), (x, s), strict=True):
+            np.testing.assert_array_equal(got, right)
+    with cugraphmodel.load(split, device="cpu").capture_graph(input_shapes=shape) as graph:
+        np.testing.assert_array_equal(graph.run([s])[0], s[-1:])
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "reason"),
+    [
+        (
+            "(float[3] x) => (float[3] y, float[3] z)",
+            """n = Constant <value = int64 {2}> ()
+            y, z = Loop (n, , x) <body = b (int64 i, bool c, float[3] v) => (bool c, float[3] w)
+                { w = Neg (v) }>""",
+            "gives nothing for its output 'z'",
+        ),
+        (
+            "(float[3] x) => (float[3] y, float[3] z)",
+            """c = Constant <value = bool {1}> ()
+            y, z = If (c) <then_branch = t () => (float[3] a) { a = Neg (x) },
+                           else_branch = e () => (float[3] b) { b = Abs (x) }>""",
+            "gives nothing for its output 'z'",
+        ),
+        (
+            "(float[3] x) => (float[3] y, float[3] z, float[3] t)",
+            """y, z, t = Scan <num_scan_inputs = 1,
+                body = b (float[3] v, float w) => (float[3] v, float w) {}> (x, x)""",
+            "gives nothing for its output 't'",
+        ),
+        (
+            "(float[3] x) => (float[3] y, float[3] z)",
+            """y, z = Scan <num_scan_inputs = 3,
+                body = b (float[3] v, float w) => (float[3] v, float w) {}> (x, x)""",
+            "num_scan_inputs is 3, and it has 2 inputs",
+        ),
+        (
+            "(float[3] x) => (float[3] y)",
+            """n = Constant <value = float {2.7}> ()
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[3] v) => (bool c, float[3] w)
+                { w = Neg (v) }>""",
+            "trip count 'n' is float32, expected int64",
+        ),
+        (
+            "(float[3] x) => (float[3] y)",
+            """p = Constant <value = float {0.7}> () q = SequenceConstruct (x, x)
+            y = SequenceAt (q, p)""",
+            "position 'p' is float32",
+        ),
+        (
+            "(float[3] x) => (float[6] y)",
+            "q = SequenceConstruct (x, x) y = ConcatFromSequence <axis = 2, new_axis = 1> (q)",
+            "Axis 2 is outside a tensor of rank 2",
+        ),
+        (
+            "(float[3] x) => (float[1] y)",
+            """p = Constant <value = int64 {0}> () q = SplitToSequence <axis = 1> (x)
+            y = SequenceAt (q, p)""",
+            "Axis 1 is outside a tensor of rank 1",
+        ),
+        (
+            "(float[3] x) => (float[1] y)",
+            """p = Constant <value = int64 {0}> () m = Constant <value = int64 {-1}> ()
+            q = SplitToSequence (x, m) y = SequenceAt (q, p)""",
+            "parts of size -1",
+        ),
+    ],
+)
+def test_what_does_not_fit_its_body_is_refused(signature: str, body: str, reason: str) -> None:
+    loaded = cugraphmodel.load(parse(signature, body), device="cpu")
+    with pytest.raises(UnsupportedModelError, match=reason):
+        loaded.capture_graph()
+
+
 @pytest.mark.parametrize("start", [0.5, 3.0, 100.0])
 def test_a_loop_whose_condition_is_computed_stops_where_it_should(
     device: str, start: float
