@@ -173,7 +173,7 @@ def _cast() -> Iterator[OpCase]:
     for source in codes:
         data = np.array([0, 1, 2, 3, 100, 77, 25], source)
         for target, code in codes.items():
-            yield OpCase(f"{source}_to_{target}", "Cast", [data], {"to": code})
+            yield OpCase(f"{source}_to_{target}", "Cast", [data], {"to": code}, rtol=0, atol=0)
     yield OpCase("toward_zero", "Cast", [_f32([-2.9, -0.5, 0.5, 2.9])], {"to": 6})
     yield OpCase(
         "saturates", "Cast", [_f32([300, -300, np.inf, -np.inf, np.nan])], {"to": 3},
@@ -181,13 +181,14 @@ def _cast() -> Iterator[OpCase]:
     )  # fmt: skip
     yield OpCase("wraps", "Cast", [_i32([300, -1, 128, -129])], {"to": 3})
     # 1 + 2**-11 + 2**-40 is above the middle of two float16 numbers, and on it once it is float32.
-    yield OpCase("rounds_once", "Cast", [np.array([1 + 2.0**-11 + 2.0**-40])], {"to": 10})
-    # The others are less than two units of a float32's last place beside a middle.
-    near = 1.5 * 2.0**-23
-    middles = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8 + near, 1 + 3 * 2.0**-8 - near])
+    middle = np.array([1 + 2.0**-11 + 2.0**-40])
+    yield OpCase("rounds_once", "Cast", [middle], {"to": 10}, rtol=0, atol=0)
+    # Next to the middles of bfloat16 numbers, by parts of a unit of a float32's last place.
+    near = np.array([2.0**-17, 1.5]) * 2.0**-23
+    middles = np.concatenate([1 + 2.0**-8 + near, 1 + 3 * 2.0**-8 - near])
     yield OpCase(
         "rounds_once_to_bfloat16", "Cast", [middles], {"to": 16},
-        expected=lambda _x: [np.full(3, 1 + 2.0**-7)],
+        expected=lambda _x: [np.full(4, 1 + 2.0**-7)], rtol=0, atol=0,
     )  # fmt: skip
     yield OpCase("to_bool", "Cast", [_f32([0.0, -0.0, 0.5, np.nan])], {"to": 9})
     like = np.zeros((), np.int64)
