@@ -173,6 +173,25 @@ KNOWN = (
         "without `circular` no offset is one that comes round",
     ),
     Known(
+        "ops/elementwise/elementwise.cu",
+        "for (int k = 0; k < VECTOR; ++k) {",
+        ("< -> <=",),
+        "`k < count` in the loop says the same, for count is at most VECTOR",
+    ),
+    Known(
+        "ops/elementwise/scalar_functions.cuh",
+        "return (remainder < T(0)) != (y < T(0)) ?",
+        ("< -> <=",),
+        "neither is 0 here, or the remainder is NaN and stays so",
+    ),
+    Known(
+        "ops/sampling/roi.cu",
+        "whole + (x < 0 ? -1 : 1);",
+        ("< -> <=",),
+        "0 takes the branch before",
+        ordinal=1,
+    ),
+    Known(
         "ops/topk/entry.cuh",
         "return a.key > b.key || (a.key == b.key && a.index < b.index);",
         ("< -> <=",),

@@ -37,7 +37,13 @@ OTHER_TESTS = {
     "kernels/lanes.cuh": ("tests/kernels/test_twins.py", "-k", "lanes"),
     "kernels/narrow.cuh": ("tests/kernels/test_casts.py",),
     "kernels/tensor_core.cuh": ("tests/kernels/test_tensor_core.py",),
-    "ops/movement/index.cuh": ("tests/api/test_index_data.py",),
+    "ops/movement/gather.cu": ("tests/ops/test_movement.py", "-k", "index"),
+    "ops/movement/index.cuh": ("tests/ops/test_movement.py", "-k", "index"),
+    "ops/movement/reverse_sequence.cu": ("tests/ops/test_movement.py", "-k", "length"),
+    "ops/movement/scatter.cu": ("tests/ops/test_movement.py", "-k", "index"),
+    "ops/movement/tensor_scatter.cu": ("tests/ops/test_bad_indices.py",),
+    "ops/pool/max_unpool.cu": ("tests/ops/test_bad_indices.py",),
+    "ops/sampling/roi.cu": ("tests/ops/test_bad_indices.py",),
     "ops/recurrent/cell.cuh": ("tests/ops/test_recurrent.py", "-k", "length"),
 }
 """Tests of files that have some of their own, for what no operator case notices."""
