@@ -111,7 +111,7 @@ def kind_of(dtype: np.dtype) -> str:
 
 def written_dtype(dtype: np.dtype) -> str:
     """How a program names a dtype: ``np.float32``, ``ml_dtypes.bfloat16``."""
-    if dtype.kind == "V":
+    if dtype.type.__module__ == "ml_dtypes":
         return f"ml_dtypes.{dtype.name}"
     return f"np.{dtype.name}" if dtype != np.bool_ else "np.bool_"
 

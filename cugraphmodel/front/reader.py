@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["ModelSource", "read_model"]
 
 NEWEST_OPSET = 28
 """Of the standard domain: operators may mean something else in a later one."""
+MAX_INLINED_NODES = 1_000_000
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 
@@ -87,7 +89,7 @@ def _convert(model: Any, name: str) -> SourceModel:
     import onnx
     from onnx import inliner
 
-    for tensor in _external_tensors(model.graph):
+    for tensor in _external_tensors(model):
         raise ModelLoadError(
             f"{name}: the weights of {tensor.name!r} lie in another file. Load the model from its "
             "path, with that file beside it."
@@ -102,6 +104,7 @@ def _convert(model: Any, name: str) -> SourceModel:
         FileNode(i, n.name, n.op_type, domain_name(n.domain), tuple(n.input), tuple(n.output))
         for i, n in enumerate(model.graph.node)
     )
+    _check_inlined_size(model, name)
     inlined = inliner.inline_local_functions(model) if model.functions else model
     versions = {domain_name(entry.domain): entry.version for entry in inlined.opset_import}
     if versions.get("", 0) > NEWEST_OPSET:
@@ -167,22 +170,38 @@ def _nodes(graph: Any) -> Iterable[Any]:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from _nodes(attribute.g)
+            for subgraph in attribute.graphs:
+                yield from _nodes(subgraph)
 
 
-def _external_tensors(graph: Any) -> Iterable[Any]:
+def _external_tensors(model: Any) -> Iterable[Any]:
+    """The tensors of a model, bodies of control flow and functions included, in other files."""
     from onnx import TensorProto
 
-    for tensor in graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            yield tensor
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.t.data_location == TensorProto.EXTERNAL:
-                yield attribute.t
-            if attribute.HasField("g"):
-                yield from _external_tensors(attribute.g)
-            for subgraph in attribute.graphs:
-                yield from _external_tensors(subgraph)
+    nodes = [n for part in (model.graph, *model.functions) for n in _nodes(part)]
+    attributes = [attribute for node in nodes for attribute in node.attribute]
+    graphs = [model.graph, *(g for a in attributes for g in (a.g, *a.graphs))]
+    sparse = [s for a in attributes for s in (a.sparse_tensor, *a.sparse_tensors)]
+    sparse += [tensor for graph in graphs for tensor in graph.sparse_initializer]
+    tensors = [tensor for graph in graphs for tensor in graph.initializer]
+    tensors += [tensor for a in attributes for tensor in (a.t, *a.tensors)]
+    tensors += [tensor for pair in sparse for tensor in (pair.values, pair.indices)]
+    return (tensor for tensor in tensors if tensor.data_location == TensorProto.EXTERNAL)
+
+
+def _check_inlined_size(model: Any, name: str) -> None:
+    """See that functions that call functions do not make more nodes than anything can hold."""
+    functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+
+    @functools.cache
+    def size_of(key: tuple[str, str, str]) -> int:
+        return size_of_all(functions[key]) if key in functions else 1
+
+    def size_of_all(part: Any) -> int:
+        return sum(size_of((n.domain, n.op_type, n.overload)) for n in _nodes(part))
+
+    if size_of_all(model.graph) > MAX_INLINED_NODES:
+        raise ModelLoadError(f"{name}: its functions make more than {MAX_INLINED_NODES:,} nodes.")
 
 
 def _info(value: Any) -> TensorInfo:

@@ -205,11 +205,13 @@ class Tracer:
         """The tensor of that name.
 
         Raises:
-            Unsupported: it is a sequence, or an optional that holds nothing.
+            Unsupported: it is a sequence, or an optional that holds nothing, or not there at all.
         """
         if self.is_no_tensor(name):
             kind = "a sequence" if name in self.sequences else "an optional without a value"
             raise Unsupported(f"it takes a tensor, but {name!r} is {kind}.")
+        if name not in self.values:
+            raise Unsupported(f"no node gives its input {name!r}.")
         return self.values[name]
 
     def is_no_tensor(self, name: str) -> bool:
@@ -226,6 +228,8 @@ class Tracer:
         if self.is_no_tensor(actual):
             kind = "a sequence" if actual in self.sequences else "an optional without a value"
             self.problems.append(f"output {name!r} is {kind}; outputs are tensors.")
+        elif not self._is_known(actual):
+            self.problems.append(f"no node gives output {name!r}.")
         elif actual != name and actual not in self.unknown:
             self._place(Node("Identity", (actual,), (name,), version=_OWN_VERSION))
 
@@ -463,10 +467,12 @@ def _constant_attribute(node: Node) -> Array | None:
     for name in ("value", "sparse_value"):
         if name in attributes:
             return np.asarray(attributes[name])
-    for name in ("value_float", "value_floats"):
-        if name in attributes:
-            return np.array(attributes[name], np.float32)
-    for name in ("value_int", "value_ints"):
-        if name in attributes:
-            return np.array(attributes[name], np.int64)
+    for kind, dtype in (("float", np.float32), ("int", np.int64)):
+        for name in (f"value_{kind}", f"value_{kind}s"):
+            if name not in attributes:
+                continue
+            array = np.array(attributes[name])
+            if array.size and array.dtype.kind != kind[0]:
+                raise Unsupported(f"{name} is {attributes[name]!r}.")
+            return array.astype(dtype)
     return None

@@ -10,11 +10,18 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import cugraphmodel
-from cugraphmodel.errors import ArgumentError, DeviceMemoryError, UnsupportedModelError
+from cugraphmodel.errors import (
+    ArgumentError,
+    DeviceMemoryError,
+    DtypeError,
+    ModelLoadError,
+    UnsupportedModelError,
+)
 from tests.api.builders import build
 
 FLOAT = TensorProto.FLOAT
@@ -161,3 +168,71 @@ def test_an_attribute_beyond_what_kernels_count_with_names_the_node(node: onnx.N
     model = cugraphmodel.load(model_of([node], [1, 3, 4, 5]), device="cpu")
     with pytest.raises(UnsupportedModelError, match=f"node 0 .*{node.op_type}"):
         model.capture_graph()
+
+
+FUNCTION = '<domain: "f", opset_import: ["": 17, "f": 1]> '
+
+
+def calling(call: str, *functions: str) -> onnx.ModelProto:
+    head = '<ir_version: 9, opset_import: ["": 17, "f": 1]> m (float[4] x) => (float[4] y)'
+    bodies = "\n".join(FUNCTION + function for function in functions)
+    return onnx.parser.parse_model(f"{head} {{ {call} }}\n{bodies}")
+
+
+@pytest.mark.parametrize("body", ["F (a) => (b) { q = Neg (a) }", "F (a) => (a) { q = Neg (a) }"])
+def test_a_function_that_does_not_make_its_output_is_refused(body: str) -> None:
+    loaded = cugraphmodel.load(calling("y = f.F (x)", body), device="cpu")
+    with pytest.raises(UnsupportedModelError, match="no node gives output 'y'"):
+        loaded.capture_graph()
+    loaded = cugraphmodel.load(calling("z = f.F (x) y = Neg (z)", body), device="cpu")
+    with pytest.raises(UnsupportedModelError, match="no node gives its input 'z'"):
+        loaded.capture_graph()
+
+
+@pytest.mark.parametrize("depth", [3, 40])
+def test_functions_that_double_at_each_level_are_measured_before_they_are_inlined(
+    depth: int,
+) -> None:
+    levels = [f"F{i} (a) => (b) {{ q = f.F{i + 1} (a) b = f.F{i + 1} (q) }}" for i in range(depth)]
+    model = calling("y = f.F0 (x)", *levels, f"F{depth} (a) => (b) {{ b = Add (a, a) }}")
+    if depth == 3:
+        x = np.arange(4, dtype=np.float32)
+        with cugraphmodel.load(model, device="cpu").capture_graph() as graph:
+            np.testing.assert_array_equal(graph.run([x])[0], x * 256)
+        return
+    with pytest.raises(ModelLoadError, match="functions make more than 1,000,000 nodes"):
+        cugraphmodel.load(model, device="cpu")
+
+
+def test_a_function_reads_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(np.ones(4, np.float32).tobytes())
+    model = calling(
+        "y = f.F (x)",
+        "F (a) => (b) { k = Constant <value = float[4] {1, 1, 1, 1}> () b = Add (a, k) }",
+    )
+    tensor = model.functions[0].node[0].attribute[0].t
+    tensor.ClearField("float_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+    with pytest.raises(ModelLoadError, match="lie in another file"):
+        cugraphmodel.load(model.SerializeToString(), device="cpu")
+
+
+@pytest.mark.parametrize("value", ["3.5", '"3"'])
+def test_a_constant_of_another_kind_than_its_attribute_is_refused(value: str) -> None:
+    body = """F <k> (a) => (b) {
+        i = Constant <value_int: int = @k> () j = Cast <to = 1> (i) b = Add (a, j) }"""
+    loaded = cugraphmodel.load(calling(f"y = f.F <k = {value}> (x)", body), device="cpu")
+    with pytest.raises(UnsupportedModelError, match="value_int is"):
+        loaded.capture_graph()
+
+
+def test_a_dtype_is_named_as_a_program_writes_it() -> None:
+    code = TensorProto.FLOAT8E5M2
+    x, y = (helper.make_tensor_value_info(name, code, [3]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    captured = cugraphmodel.load(model, device="cpu").capture_graph()
+    with pytest.raises(DtypeError, match=r"ml_dtypes\.float8_e5m2"):
+        captured.run([np.zeros(3, np.float32)])

@@ -93,6 +93,12 @@ def test_roi_align_agrees_with_its_definition(
         ("GridSample", [(1, 2, 3, 3), (1, 4, 4, 2)], {"mode": "area"}, "none of nearest"),
         ("RoiAlign", [(1, 2, 3), (2, 4), (2,)], {}, r"is not \[N, C, height, width\]"),
         ("RoiAlign", [(1, 2, 3, 3), (2, 5), (2,)], {}, r"is not \[regions, 4\]"),
+        (
+            "RoiAlign",
+            [(1, 2, 3, 3), (2, 4), (2,)],
+            {"sampling_ratio": 10**9},
+            "up to 1024 are supported",
+        ),
         ("MaxRoiPool", [(1, 2, 3, 3), (2, 5)], {}, "not a height and a width"),
         ("DeformConv", [(1, 2, 3, 3), (2, 2, 2, 2), (1, 9, 2, 2)], {}, "should be of shape"),
         ("DeformConv", [(1, 3, 3, 3), (2, 2, 2, 2), (1, 8, 2, 2)], {"group": 2}, "2 groups"),

@@ -20,6 +20,7 @@ Values = Sequence[Value | None]
 THREADS = 256
 CHANNELS_A_THREAD = 4
 MODES = {"avg": "kAverage", "max": "kMax"}
+MAX_SAMPLING_RATIO = 1024  # a thread sums the square of it
 COORDINATES = ("half_pixel", "output_half_pixel")
 
 
@@ -61,6 +62,11 @@ def _infer_align(node: Node, inputs: Values) -> list[TensorType]:
     if image_of.shape != regions.shape[:1]:
         raise Unsupported(f"{image_of} does not name an image for each of {regions}.")
     _align_attributes(node)
+    if node.attributes.get("sampling_ratio", 0) > MAX_SAMPLING_RATIO:
+        raise Unsupported(
+            f"sampling_ratio={node.attributes['sampling_ratio']}; up to {MAX_SAMPLING_RATIO} are "
+            "supported."
+        )
     pooled = [node.attributes.get(f"output_{side}", 1) for side in ("height", "width")]
     return [_output(x, regions, pooled)]
 
