@@ -191,6 +191,16 @@ KNOWN = (
         "0 takes the branch before",
         ordinal=1,
     ),
+    *(
+        Known(
+            "ops/topk/topk.cu",
+            f"if ({output}) {output}[position] =",
+            (f"({output}) -> (true)",),
+            "a case cannot leave out an output that it declares",
+            is_equivalent=False,
+        )
+        for output in ("values", "indices")
+    ),
     Known(
         "ops/topk/entry.cuh",
         "return a.key > b.key || (a.key == b.key && a.index < b.index);",

@@ -22,8 +22,10 @@ __all__ = ["MAX_CASES", "OTHER_TESTS", "Result", "Selection", "draw", "run_all"]
 MAX_CASES = 100
 """Cases that a mutant is tried on before it counts as a survivor."""
 MAX_CASES_OF_KNOWN = 3
-MAX_DETOUR = 2
+MAX_DETOUR = 8
 """Lines that a case may be farther from a mutant than the nearest case is."""
+LINES_BELOW = 2
+"""Lines below a mutant that count as near."""
 FAR = 10**6
 MAX_WITNESSES = 60
 """Cases whose machine code is looked at before a mutant counts as equivalent by that."""
@@ -152,7 +154,7 @@ def _distance(line: int, ran: int) -> int:
     """
     if ran <= line:
         return line - ran
-    return ran - line if ran <= line + MAX_DETOUR else FAR
+    return ran - line if ran <= line + LINES_BELOW else FAR
 
 
 def remembered(mutant: Mutant, memory: Memory, selection: Selection) -> Result | None:
