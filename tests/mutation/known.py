@@ -151,6 +151,37 @@ KNOWN = (
     ),
     Known("ops/pool/quantized_global_pool.cu", "if (threadIdx.x == 0) {", ("0 -> 1",), ANY_THREAD),
     Known(
+        "ops/quantize/dynamic_quantize.cu",
+        "if (threadIdx.x == 0) ranges[blockIdx.x] = range;",
+        ("0 -> 1",),
+        ANY_THREAD,
+    ),
+    Known(
+        "ops/movement/carry.cu",
+        ") copy_part(source",
+        ("< -> <=",),
+        "where a part ends there is nothing left to copy",
+    ),
+    Known(
+        "ops/quantize/scales.cuh",
+        "if (Index(size) - first >= kVector) {",
+        (">= -> >",),
+        "takes the same elements, one by one",
+    ),
+    Known(
+        "kernels/reduction.cuh",
+        "held[k] = index(k) < size ? cg_cast<A>(row[index(k)]) : A(0);",
+        ("0 -> 1",),
+        "what lies beyond the row is not used",
+    ),
+    Known(
+        "kernels/lanes.cuh",
+        "result.v = value - typename Lanes<T, N>::Vector{};",
+        ("- -> +",),
+        "changes the sign of a zero alone, and cases take 0 and -0 for equal",
+        is_equivalent=False,
+    ),
+    Known(
         "ops/pool/max_pool.cu",
         "if (column_major && best_at >= 0) {",
         (">= -> >",),

@@ -190,6 +190,10 @@ def _cast() -> Iterator[OpCase]:
         "rounds_once_to_bfloat16", "Cast", [middles], {"to": 16},
         expected=lambda _x: [np.full(4, 1 + 2.0**-7)], rtol=0, atol=0,
     )  # fmt: skip
+    yield OpCase(
+        "int32_rounds_once_to_bfloat16", "Cast", [_i32([2**24 + 2**16 + 1])], {"to": 16},
+        expected=lambda _x: [np.array([2.0**24 + 2.0**17])], rtol=0, atol=0,
+    )  # fmt: skip
     yield OpCase("to_bool", "Cast", [_f32([0.0, -0.0, 0.5, np.nan])], {"to": 9})
     like = np.zeros((), np.int64)
     yield OpCase("int64", "CastLike", [_f32([-2.9, 0, 2.9]), like])

@@ -108,6 +108,7 @@ CASES = [
     _binary_case("odd_size", "QLinearAdd", ((5, 7), (5, 7)), "int8"),
     _binary_case("channel", "QLinearAdd", ((2, 3, 4, 8), (3, 1, 1)), "uint8"),
     _binary_case("both_broadcast", "QLinearAdd", ((4, 1, 5), (3, 1)), "int8"),
+    _binary_case("left_repeats", "QLinearAdd", ((5, 1), (5, 8)), "uint8"),
     _binary_case("scalars", "QLinearAdd", ((), ()), "uint8"),
     _binary_case("same_shape", "QLinearMul", ((3, 8), (3, 8)), "int8"),
     _binary_case("channel", "QLinearMul", ((2, 3, 4, 4), (2, 3, 1, 1)), "uint8"),
