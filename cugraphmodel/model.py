@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,12 @@ from cugraphmodel.front.state import bind_state, outputs_beside
 from cugraphmodel.front.trace import Traced, class_labels, trace
 from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordered_inputs
 from cugraphmodel.ir import Constant, Graph, Parameters
-from cugraphmodel.passes import run_passes
+from cugraphmodel.passes import Precision, arithmetics_of, run_passes
 from cugraphmodel.plan import Plan, build_plan
 
 __all__ = ["LoadedModel", "load"]
 
 Array = npt.NDArray[Any]
-Precision = Literal["fp32", "ieee"]
 
 
 def load(source: ModelSource, device: str | None = None) -> LoadedModel:
@@ -143,7 +142,9 @@ class LoadedModel:
                 more output for each such node, called ``NAME.count`` after the first of its outputs
                 that are read, a scalar of int64, says how many entries count. No other node can
                 read what has such a size.
-            precision: ``"fp32"``, accurate to fp32; or ``"ieee"``, fp32 multiply-adds only.
+            precision: ``"fp32"``, accurate to fp32; ``"ieee"``, fp32 multiply-adds only; or
+                ``"tf32"``, which rounds the float32 operands of matrix products to 10 bits of
+                fraction and adds up in fp32.
             progress: called as ``progress(what, done, total)`` while kernels compile.
 
         Returns:
@@ -156,8 +157,7 @@ class LoadedModel:
             DeviceMemoryError: the device has less memory free than the graph needs.
             KernelCompileError, CaptureError, CompilerNotFoundError: the device failed.
         """
-        if precision not in ("fp32", "ieee"):
-            raise ArgumentError(f"precision={precision!r} is not 'fp32' or 'ieee'.")
+        arithmetics = arithmetics_of(precision, self._device.compute_capability)
         fixed = bind_constants(self.inputs, constant_inputs or {})
         follower = bind_state(self._source, {} if state is None else state, fixed)
         outputs = resolve_outputs(self._source, output_node_indices)
@@ -176,7 +176,7 @@ class LoadedModel:
                 bounded_outputs=bounded_outputs,
             )
             start = _initial_state(traced.graph, initial_state or {}, self._parameters)
-            plan = build_plan(run_passes(traced.graph))
+            plan = build_plan(run_passes(traced.graph, arithmetics))
             executable = self._prepare(plan, capture=True, progress=progress)
             self._num_captured += 1
             name = f"graph {self._num_captured} of {self.name}"

@@ -76,6 +76,8 @@ class Device(Protocol):
     """``"cpu"``, ``"cuda:0"``, ..."""
     description: str
     """For people: processor and compiler, or GPU, driver and CuPy."""
+    compute_capability: tuple[int, int] | None
+    """Of a GPU, e.g. ``(9, 0)``; None for the CPU."""
 
     def weight_store(self) -> WeightStore:
         """A new, empty store."""

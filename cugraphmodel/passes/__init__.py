@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cugraphmodel.ir import Graph
+from cugraphmodel.ops.matmul.tensor_core import Arithmetic
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
+from cugraphmodel.passes.precision import Precision, arithmetics_of
+from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 
-__all__ = ["PASSES", "run_passes"]
+__all__ = ["PASSES", "Precision", "arithmetics_of", "run_passes"]
 
 PASSES = (fold_batchnorm, fuse_integer_scale, fuse_matmul_bias, fuse_activation)
 """In the order in which they run."""
 
 
-def run_passes(graph: Graph) -> Graph:
-    """The graph that is lowered: fewer nodes, the same outputs by the same names."""
+def run_passes(graph: Graph, arithmetics: Mapping[str, Arithmetic] | None = None) -> Graph:
+    """The graph that is lowered: fewer nodes, the same outputs by the same names.
+
+    Args:
+        graph: as traced.
+        arithmetics: of products on tensor cores, from :func:`arithmetics_of`; None for none.
+    """
     for run in PASSES:
         graph = run(graph)
-    return graph
+    return use_tensor_cores(graph, arithmetics) if arithmetics else graph

@@ -27,6 +27,7 @@ class CudaDevice:
         ordinal: index among the GPUs this process may use.
         name: ``"cuda:<ordinal>"``.
         description: GPU, driver, CUDA runtime, NVRTC and CuPy, for people.
+        compute_capability: e.g. ``(9, 0)``.
         architecture: what kernels are compiled for, e.g. ``"sm_90"``.
     """
 
@@ -41,6 +42,7 @@ class CudaDevice:
             raise RuntimeError(f"NVRTC {nvrtc_version} does not compile for sm_{capability}")
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}"
+        self.compute_capability = (properties["major"], properties["minor"])
         self.architecture = f"sm_{capability}"
         self.description = (
             f"{properties['name'].decode()} ({self.architecture}), "

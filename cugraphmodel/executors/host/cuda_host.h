@@ -172,12 +172,24 @@ CUHOST_INLINE T atomicCAS(T* address, typename cuhost::Identity<T>::type compare
 
 // ---- Barriers, warp operations, shared memory
 
+namespace cuhost {
+template <class T>
+struct IsArray {
+  static constexpr bool value = false;
+};
+template <class T, size_t N>
+struct IsArray<T[N]> {
+  static constexpr bool value = true;
+};
+}  // namespace cuhost
+
 #if !defined(CUHOST_FLAT)
 #define __syncthreads() cuhost_block_barrier(__LINE__)
 #define __trap() cuhost_trap("__trap()")
 
 // The compiler driver turns `__shared__ T name[..]..;` into this (compiler.py).
 #define CUHOST_SHARED(T, name, extents)                                                      \
+  static_assert(!cuhost::IsArray<T>::value, "write the extents of a __shared__ array out");  \
   typedef T cuhost_type_##name##_ extents;                                                   \
   static int cuhost_slot_##name##_;                                                          \
   cuhost_type_##name##_& name = *(cuhost_type_##name##_*)cuhost_shared_memory(               \

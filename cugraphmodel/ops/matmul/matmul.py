@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,34 +12,54 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
+from cugraphmodel.ops.matmul.tensor_core import launch_on_tensor_cores
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
 DTYPES = (*FLOATS, *map(np.dtype, ("int32", "int64", "uint32", "uint64")))
 
 
-def _matrix_shapes(left: Value, right: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shapes with a 1-D left operand as one row and a 1-D right one as one column."""
+def _matrix_shapes(
+    node: Node, left: Value, right: Value
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes with a 1-D left operand as one row and a 1-D right one as one column.
+
+    The right one as it is multiplied: with ``transB``, that of the transpose.
+    """
     if not left.shape or not right.shape:
         raise Unsupported(f"MatMul takes no scalars; got shapes {left.shape} and {right.shape}.")
     left_shape = left.shape if len(left.shape) > 1 else (1, *left.shape)
     right_shape = right.shape if len(right.shape) > 1 else (*right.shape, 1)
+    if node.attributes.get("transB"):
+        right_shape = (*right_shape[:-2], right_shape[-1], right_shape[-2])
     if left_shape[-1] != right_shape[-2]:
         raise Unsupported(f"Shapes {left.shape} and {right.shape} do not fit a matrix product.")
     return left_shape, right_shape
 
 
-def _batch_shape(left: Value, right: Value) -> tuple[int, ...]:
-    left_shape, right_shape = _matrix_shapes(left, right)
-    return broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
+def _matmul_product(node: Node, left: Value, right: Value) -> Product:
+    left_shape, right_shape = _matrix_shapes(node, left, right)
+    batch_shape = broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
+    product = Product.of_batches(left_shape, right_shape, batch_shape)
+    return replace(product, transpose_right=bool(node.attributes.get("transB")))
 
 
-def _infer_matmul(_node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+def matrix_product(node: Node, left: Value, right: Value) -> Product:
+    """What a MatMul or Gemm, fused or not, multiplies.
+
+    Raises:
+        Unsupported: the operands do not fit together.
+    """
+    is_gemm = node.op_type in ("Gemm", "FusedGemm")
+    return (_gemm_product if is_gemm else _matmul_product)(node, left, right)
+
+
+def _infer_matmul(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
     """Shape of ``numpy.matmul``; a fused node's third input is a bias over the columns."""
     left, right, bias = operands_of_one_dtype(inputs, DTYPES)
-    left_shape, right_shape = _matrix_shapes(left, right)
-    batch_shape = _batch_shape(left, right)
-    Product.of_batches(left_shape, right_shape, batch_shape)  # refuses what no kernel covers
+    left_shape, right_shape = _matrix_shapes(node, left, right)
+    batch_shape = broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
+    _matmul_product(node, left, right)  # refuses what no kernel covers
     rows = left_shape[-2:-1] if len(left.shape) > 1 else ()
     columns = right_shape[-1:] if len(right.shape) > 1 else ()
     if bias is not None and not bias.shape[-1:] == (bias.size,) == right_shape[-1:]:
@@ -51,10 +72,19 @@ def _lower_matmul(
 ) -> Sequence[Launch]:
     left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     y = required(outputs)
-    left_shape, right_shape = _matrix_shapes(left, right)
-    product = Product.of_batches(left_shape, right_shape, _batch_shape(left, right))
+    product = _matmul_product(node, left, right)
     epilogue = Epilogue(bias, (0, 1)).with_activation_of(node.attributes)
-    return [launch_product(product, left, right, y, epilogue)]
+    return _launches(node, product, left, right, y, epilogue)
+
+
+def _launches(
+    node: Node, product: Product, left: Value, right: Value, y: Value, epilogue: Epilogue
+) -> Sequence[Launch]:
+    """On tensor cores where a pass has asked for it."""
+    arithmetic = node.attributes.get("arithmetic")
+    if arithmetic is None:
+        return [launch_product(product, left, right, y, epilogue)]
+    return launch_on_tensor_cores(product, left, right, y, epilogue, arithmetic)
 
 
 def _gemm_product(node: Node, left: Value, right: Value) -> Product:
@@ -104,7 +134,7 @@ def _lower_gemm(
         strides = (columns if rows > 1 else 0, 1 if columns > 1 else 0)
     epilogue = Epilogue(bias if beta else None, strides, alpha, beta)
     epilogue = epilogue.with_activation_of(node.attributes)
-    return [launch_product(_gemm_product(node, left, right), left, right, y, epilogue)]
+    return _launches(node, _gemm_product(node, left, right), left, right, y, epilogue)
 
 
 register(

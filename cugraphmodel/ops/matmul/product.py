@@ -19,7 +19,9 @@ __all__ = [
     "Epilogue",
     "Product",
     "Tile",
+    "batch_arguments",
     "choose_tile",
+    "epilogue_arguments",
     "kernel_scalar",
     "launch_product",
     "vector_width",
@@ -230,8 +232,8 @@ def _launch_gemm(
         (
             *(left, right, epilogue.bias, y),
             *(np.int32(product.rows), np.int32(product.columns), np.int32(product.depth)),
-            *_batch_arguments(product),
-            *_epilogue_arguments(epilogue),
+            *batch_arguments(product),
+            *epilogue_arguments(epilogue),
         ),
         (
             ("SCALAR", kernel_scalar(left.dtype)),
@@ -270,8 +272,8 @@ def _launch_gemv(
             *(left, right, epilogue.bias, y),
             *(np.int32(product.columns), np.int32(product.depth)),
             *(np.int64(left_strides[0]), np.int64(left_strides[1])),
-            *_batch_arguments(product),
-            *_epilogue_arguments(epilogue),
+            *batch_arguments(product),
+            *epilogue_arguments(epilogue),
         ),
         (
             ("SCALAR", kernel_scalar(left.dtype)),
@@ -283,7 +285,8 @@ def _launch_gemv(
     )
 
 
-def _batch_arguments(product: Product) -> tuple[Argument, ...]:
+def batch_arguments(product: Product) -> tuple[Argument, ...]:
+    """What ``of_batch`` of ``product.cuh`` takes."""
     return (
         np.int32(len(product.batch_shape)),
         dims(*product.batch_shape),
@@ -292,7 +295,8 @@ def _batch_arguments(product: Product) -> tuple[Argument, ...]:
     )
 
 
-def _epilogue_arguments(epilogue: Epilogue) -> tuple[Argument, ...]:
+def epilogue_arguments(epilogue: Epilogue) -> tuple[Argument, ...]:
+    """What ``Epilogue`` of ``product.cuh`` has after the bias."""
     return (
         np.int64(epilogue.bias_strides[0]),
         np.int64(epilogue.bias_strides[1]),
