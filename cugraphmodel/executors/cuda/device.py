@@ -42,7 +42,10 @@ class CudaDevice:
             raise RuntimeError(f"NVRTC {nvrtc_version} does not compile for sm_{capability}")
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}"
-        self.compute_capability = (properties["major"], properties["minor"])
+        self.compute_capability: tuple[int, int] | None = (
+            properties["major"],
+            properties["minor"],
+        )
         self.architecture = f"sm_{capability}"
         self.description = (
             f"{properties['name'].decode()} ({self.architecture}), "

@@ -63,7 +63,7 @@ class HostDevice:
         self._checked = checked
         self._compiler = find_compiler()
         self.name = "cpu:check" if checked else "cpu"
-        self.compute_capability = None
+        self.compute_capability: tuple[int, int] | None = None
         self.description = f"{_processor_name()}, kernels by {self._compiler.title}"
 
     def weight_store(self) -> HostWeightStore:
