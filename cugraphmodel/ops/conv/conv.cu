@@ -11,6 +11,7 @@
 // y [images, groups * filters, *output], bias [groups * filters] or null.
 // One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
 // FIRST_AXIS is the first axis of the window that is not all of size 1 and without padding.
+// With CHANNELS_LAST 1 rather than 0, y is [images, *output, groups * filters].
 
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;
@@ -138,8 +139,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
       Accumulator value = sums.at(i, j);
       if (bias != nullptr) value += Accumulator(bias[filter]);
       value = ACTIVATION(value, activation_a, activation_b);
-      y[((long long)image * shape.groups * shape.filters + filter) * outputs + position] =
-          Scalar(value);
+      const int all_filters = shape.groups * shape.filters;
+      const long long at =
+          CHANNELS_LAST ? ((long long)image * outputs + position) * all_filters + filter
+                        : ((long long)image * all_filters + filter) * outputs + position;
+      y[at] = Scalar(value);
     }
   }
 }

@@ -1,4 +1,4 @@
-"""Conv, and its form with an activation fused."""
+"""Conv, its form with an activation fused, and StemConv: that form with a channels-last output."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _launch_direct(conv: _Conv, y: Value) -> Launch:
     )
 
 
-def _launch_tiled(conv: _Conv, y: Value) -> Launch:
+def _launch_tiled(conv: _Conv, y: Value, channels_last: bool = False) -> Launch:
     """A matrix product of all images and positions for each group."""
     columns = conv.window.num_outputs * y.shape[0]
     depth = conv.window.num_taps * conv.weights.shape[1]
@@ -154,12 +154,27 @@ def _launch_tiled(conv: _Conv, y: Value) -> Launch:
             *conv.macros,
             ("VECTOR", vector_width(depth)),
             ("FIRST_AXIS", str(conv.window.first_axis)),
+            ("CHANNELS_LAST", str(int(channels_last))),
             *tile.macros,
         ),
     )
 
 
+def _infer_stem(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
+    """[N, *output, M]."""
+    (planes,) = _infer_conv(node, inputs)
+    images, filters, *positions = planes.shape
+    return [TensorType(planes.dtype, (images, *positions, filters))]
+
+
+def _lower_stem(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> Sequence[Launch]:
+    return [_launch_tiled(_Conv.of(node, inputs), required(outputs), channels_last=True)]
+
+
 register(
     OpSpec("Conv", 1, _infer_conv, _lower_conv),
     OpSpec("FusedConv", 1, _infer_conv, _lower_conv, domain="cugraphmodel"),
+    OpSpec("StemConv", 1, _infer_stem, _lower_stem, domain="cugraphmodel"),
 )

@@ -3,7 +3,7 @@
 
 extern "C" __global__ void average_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y,
                                         Window w, int count_padding) {
-  const Output output(w);
+  const Output output = Output::of_thread(w);
   if (!output.exists(w)) return;
   const Scalar* from = x + (long long)output.plane * (w.input[0] * w.input[1] * w.input[2]);
   Accumulator sum = Accumulator(0);

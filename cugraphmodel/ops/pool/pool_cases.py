@@ -321,6 +321,19 @@ AVERAGE = [
     ),
 ]
 
+EIGHT_CHANNELS = [
+    make(
+        f"eight_channels_{dtype}",
+        OpCase.random(1, 2, 8, 7, 5, dtype=dtype),
+        (4, 3),
+        kernel_shape=[3, 3],
+        strides=[2, 2],
+        pads=[1, 1, 1, 1],
+    )
+    for make in (_max, _average)
+    for dtype in ("float32", "float16", "float64")
+]
+
 LP = [
     _case(
         "LpPool",
@@ -373,4 +386,4 @@ GLOBAL = [
     *(_global("GlobalLpPool", f"p_{p}", (2, 3, 7, 9), _global_norm(p), p=p) for p in (1, 2, 3)),
 ]
 
-CASES = [*MAX, *INDICES, *AVERAGE, *LP, *GLOBAL]
+CASES = [*MAX, *INDICES, *AVERAGE, *EIGHT_CHANNELS, *LP, *GLOBAL]

@@ -10,7 +10,7 @@ extern "C" __global__ void quantized_average_pool(
     const Scalar* __restrict__ x_zero, const float* __restrict__ y_scale,
     const Scalar* __restrict__ y_zero, Scalar* __restrict__ y, CG_PARAM Window w,
     int count_padding) {
-  const Output output(w);
+  const Output output = Output::of_thread(w);
   if (!output.exists(w)) return;
   const Scalar* from = x + (long long)output.plane * (w.input[0] * w.input[1] * w.input[2]);
   const int zero = x_zero == nullptr ? 0 : int(*x_zero);

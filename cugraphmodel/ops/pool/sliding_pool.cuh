@@ -14,14 +14,15 @@ struct Output {
   int position;
   int origin[3];  // input position of the window's first element
 
-  CG_DEV Output(const Window& w) {
-    const int outputs = w.output[0] * w.output[1] * w.output[2];
-    const int blocks = (outputs - 1) / int(blockDim.x) + 1;
-    plane = blockIdx.x / blocks;
-    position = blockIdx.x % blocks * blockDim.x + threadIdx.x;
+  CG_DEV Output(const Window& w, int plane, int position) : plane(plane), position(position) {
     const int out[3] = {position / w.output[2] / w.output[1],
                         position / w.output[2] % w.output[1], position % w.output[2]};
     for (int axis = 0; axis < 3; ++axis) origin[axis] = out[axis] * w.stride[axis] - w.pad[axis];
+  }
+  CG_DEV static Output of_thread(const Window& w) {
+    const int outputs = w.output[0] * w.output[1] * w.output[2];
+    const int blocks = (outputs - 1) / int(blockDim.x) + 1;
+    return Output(w, blockIdx.x / blocks, blockIdx.x % blocks * blockDim.x + threadIdx.x);
   }
   CG_DEV bool exists(const Window& w) const {
     return position < w.output[0] * w.output[1] * w.output[2];
