@@ -97,6 +97,19 @@ CG_DEV int column(int thread, int j, int e) {
   return thread / 32 / kWarpsDown * WARP_COLUMNS + j * 8 + thread % 4 * 2 + e % 2;
 }
 
+// Calls take(sum, row, column) for each sum of a thread.
+template <typename Take>
+CG_DEV void for_each(Sums& sums, int thread, const Take& take) {
+#pragma unroll
+  for (int i = 0; i < kMmaRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kMmaColumns; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) take(sums.v[i][j][e], row(thread, i, e), column(thread, j, e));
+    }
+  }
+}
+
 struct Fragments {
   unsigned left[kMmaRows][4];
   unsigned right[kMmaColumns][2];

@@ -1,6 +1,6 @@
 #include "device.cuh"
 #include "activations.cuh"
-#include "conv_shape.cuh"
+#include "channels_last_row.cuh"
 #include "gemm_tile.cuh"
 
 // Convolution of channels-last tensors as a matrix product that never builds its left operand:
@@ -20,30 +20,7 @@
 using gemm_tile::Accumulator;
 using gemm_tile::Scalar;
 
-typedef INDEX Index;
-
 constexpr int kThreads = gemm_tile::kThreads;
-
-// A row of the left operand: where its window begins, which may be outside the input.
-struct Row {
-  int origin[3 - FIRST_AXIS];
-  Index offset;  // of the group's first channel there
-
-  CG_DEV Row() {}
-  CG_DEV Row(const ConvShape& shape, int group, int image, int position) {
-    const Window& w = shape.window;
-    const int out[3] = {position / w.output[2] / w.output[1],
-                        position / w.output[2] % w.output[1], position % w.output[2]};
-    offset = FIRST_AXIS == 0 ? image : image * w.input[0];
-#pragma unroll
-    for (int axis = FIRST_AXIS; axis < 3; ++axis) {
-      origin[axis - FIRST_AXIS] = out[axis] * w.stride[axis] - w.pad[axis];
-      offset = offset * w.input[axis] + origin[axis - FIRST_AXIS];
-    }
-    offset = offset * (shape.groups * shape.channels) + group * shape.channels;
-    if (image >= shape.images) origin[2 - FIRST_AXIS] = -(1 << 30);
-  }
-};
 
 // A thread's share of the left tile. All that it loads at a time lies at one depth, whose position in
 // the window and channel are counted up instead of divided out.

@@ -32,6 +32,12 @@ from cugraphmodel.ops.matmul.product import (
     launch_product,
     vector_width,
 )
+from cugraphmodel.ops.matmul.tensor_core import (
+    Arithmetic,
+    MmaKernel,
+    fits_tensor_cores,
+    launch_on_tensor_cores,
+)
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
 
@@ -95,6 +101,13 @@ class _Conv:
         return (self.x.shape[0], *self.window.output, self.filters * self.groups)
 
     @property
+    def product(self) -> Product:
+        """Of a convolution in one group: rows are positions, columns are filters."""
+        depth = self.window.num_taps * self.channels
+        rows = self.x.shape[0] * self.window.num_outputs
+        return Product(rows, self.filters, depth, transpose_right=True)
+
+    @property
     def is_depthwise(self) -> bool:
         """Whether each group is one channel and one filter."""
         return self.channels == self.filters == 1
@@ -128,12 +141,38 @@ def _lower(
 ) -> Sequence[Launch]:
     """A matrix product of tensors as they lie in memory, or one whose left operand is gathered."""
     conv, y = _Conv.of(node, inputs), required(outputs)
+    arithmetic = node.attributes.get("arithmetic")
+    if arithmetic is not None:
+        return _launches_on_tensor_cores(conv, y, arithmetic)
     if conv.groups == 1 and conv.window.is_identity and conv.residual is None:
-        rows = conv.x.shape[0] * conv.window.num_outputs
-        product = Product(rows, conv.filters, conv.channels, transpose_right=True)
         epilogue = Epilogue(conv.bias, (0, 1)).with_activation_of(conv.attributes)
-        return [launch_product(product, conv.x, conv.weights, y, epilogue)]
+        return [launch_product(conv.product, conv.x, conv.weights, y, epilogue)]
     return [_launch_tiled(conv, y)]
+
+
+def conv_fits_tensor_cores(node: Node, inputs: Sequence[Value | None]) -> bool:
+    """Whether the tensor-core kernel covers a ChannelsLastConv."""
+    conv = _Conv.of(node, inputs)
+    return conv.groups == 1 and fits_tensor_cores(conv.product, conv.x.dtype, conv.channels)
+
+
+def _launches_on_tensor_cores(conv: _Conv, y: Value, arithmetic: Arithmetic) -> Sequence[Launch]:
+    epilogue = Epilogue(conv.bias, (0, 1)).with_activation_of(conv.attributes)
+    if conv.window.is_identity:
+        return launch_on_tensor_cores(
+            conv.product, conv.x, conv.weights, y, epilogue, arithmetic
+        )
+    kernel = MmaKernel(
+        "ops/conv/mma_conv.cu",
+        "mma_conv",
+        (conv.x, conv.weights),
+        (conv.window.struct(conv.channels, conv.filters, conv.groups, conv.x.shape[0]),),
+        (
+            ("FIRST_AXIS", str(conv.window.first_axis)),
+            ("INDEX", index_type(conv.x.size)),
+        ),
+    )
+    return kernel.launches(conv.product, y, epilogue, arithmetic)
 
 
 def _launch_tiled(conv: _Conv, y: Value) -> Launch:

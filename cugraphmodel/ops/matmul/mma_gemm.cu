@@ -61,23 +61,6 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
   return sums;
 }
 
-// Calls store(sum, row, column) for each of a thread's sums that is one of the product's.
-template <typename Store>
-CG_DEV void store_sums(const Place& place, mma_tile::Sums& sums, const Store& store) {
-#pragma unroll
-  for (int i = 0; i < mma_tile::kMmaRows; ++i) {
-#pragma unroll
-    for (int j = 0; j < mma_tile::kMmaColumns; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int r = place.row0 + mma_tile::row(threadIdx.x, i, e);
-        const int c = place.column0 + mma_tile::column(threadIdx.x, j, e);
-        if (r < place.rows && c < place.columns) store(sums.v[i][j][e], r, c);
-      }
-    }
-  }
-}
-
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
              const Scalar* __restrict__ bias, Result* __restrict__ y, int rows, int columns,
@@ -90,23 +73,26 @@ extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
   const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
                            activation_a, activation_b};
   y += (long long)place.batch * rows * columns;
-  store_sums(place, sums, [=](float sum, int r, int c) {
-    y[(long long)r * columns + c] = finish(sum, r, c);
+  mma_tile::for_each(sums, threadIdx.x, [=](float sum, int tile_row, int tile_column) {
+    const int r = place.row0 + tile_row, c = place.column0 + tile_column;
+    if (r < rows && c < columns) y[(long long)r * columns + c] = finish(sum, r, c);
   });
 }
 
 // For few tiles of a long depth: blocks share it. partial [slice, batch, rows, columns] gets the sums
-// over slice_depth each, a multiple of TILE_DEPTH; blockIdx.y counts slices.
+// over slice_depth each, a multiple of TILE_DEPTH; blockIdx.y counts slices, of `size` sums each.
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_gemm_slices(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-                    float* __restrict__ partial, int rows, int columns, int depth, int slice_depth,
-                    long long size, int batch_rank, CG_PARAM Dims batch_shape,
-                    CG_PARAM Dims left_strides, CG_PARAM Dims right_strides) {
+                    float* __restrict__ partial, int rows, int columns, int depth, int batch_rank,
+                    CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides,
+                    CG_PARAM Dims right_strides, int slice_depth, long long size) {
   const Place place = place_of({left, right}, rows, columns, depth, batch_rank, batch_shape,
                                left_strides, right_strides);
   const int depth0 = blockIdx.y * slice_depth;
   mma_tile::Sums sums = sums_of(place, depth0, cg_min(depth, depth0 + slice_depth));
   partial += blockIdx.y * size + (long long)place.batch * rows * columns;
-  store_sums(place, sums,
-             [=](float sum, int r, int c) { partial[(long long)r * columns + c] = sum; });
+  mma_tile::for_each(sums, threadIdx.x, [=](float sum, int tile_row, int tile_column) {
+    const int r = place.row0 + tile_row, c = place.column0 + tile_column;
+    if (r < rows && c < columns) partial[(long long)r * columns + c] = sum;
+  });
 }

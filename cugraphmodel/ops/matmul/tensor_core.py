@@ -10,7 +10,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Value
-from cugraphmodel.ops.launch import Launch, Workspace, ceil_div
+from cugraphmodel.ops.launch import Argument, Launch, Workspace, ceil_div
 from cugraphmodel.ops.matmul.product import (
     MAX_GEMV_ROWS,
     WAVE_BLOCKS,
@@ -99,10 +99,16 @@ def choose_mma_tile(
     return tile, num_slices
 
 
-def fits_tensor_cores(product: Product, dtype: np.dtype) -> bool:
-    """Whether the tensor-core kernel covers a product, and is better than reading weights once."""
+def fits_tensor_cores(product: Product, dtype: np.dtype, run: int = 0) -> bool:
+    """Whether a tensor-core kernel covers a product, and is better than reading weights once.
+
+    Args:
+        product: the product.
+        dtype: of its operands.
+        run: elements that the left operand has side by side along the depth; 0 for all.
+    """
     chunk = CHUNK_BYTES // dtype.itemsize
-    strides = (product.depth, *product.left_strides, *product.right_strides)
+    strides = (run, product.depth, *product.left_strides, *product.right_strides)
     return (
         product.rows > MAX_GEMV_ROWS
         and product.columns >= MIN_COLUMNS
@@ -113,6 +119,68 @@ def fits_tensor_cores(product: Product, dtype: np.dtype) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class MmaKernel:
+    """A kernel that multiplies matrices on tensor cores.
+
+    Attributes:
+        source: its file.
+        entry: the kernel that writes the product; ``{entry}_slices`` writes sums of slices.
+        operands: left and right.
+        geometry: what both kernels take after the pointers.
+        macros: beside those of the types, the tile and the arithmetic.
+    """
+
+    source: str
+    entry: str
+    operands: tuple[Value, Value]
+    geometry: tuple[Argument, ...]
+    macros: tuple[tuple[str, str], ...] = ()
+
+    def launches(
+        self, product: Product, y: Value, epilogue: Epilogue, arithmetic: Arithmetic
+    ) -> Sequence[Launch]:
+        """One launch, or two where blocks share the depth.
+
+        Args:
+            product: sizes of the matrices.
+            y: [*batch, rows, columns], contiguous, of any float dtype.
+            epilogue: what becomes of a sum.
+            arithmetic: ``"f16"`` for operands of float16, ``"bf16"`` for bfloat16, else for float32.
+        """
+        dtype = self.operands[0].dtype
+        depth_bytes, batches = product.depth * dtype.itemsize, product.num_batches
+        tile, num_slices = choose_mma_tile(product.rows, product.columns, depth_bytes, batches)
+        tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
+        grid, block = (tiles * batches, num_slices, 1), (tile.threads, 1, 1)
+        types = (
+            ("SCALAR", c_type(dtype)),
+            ("RESULT", c_type(y.dtype)),
+            ("ACTIVATION", epilogue.activation),
+        )
+        macros = (*types, ("ARITHMETIC", arithmetic), *self.macros, *tile.macros(dtype))
+        finish = epilogue_arguments(epilogue)
+        if num_slices == 1:
+            arguments = (*self.operands, epilogue.bias, y, *self.geometry, *finish)
+            return [Launch(self.source, self.entry, grid, block, arguments, macros)]
+        step = tile.depth_bytes // dtype.itemsize
+        slice_depth = ceil_div(ceil_div(product.depth, step), num_slices) * step
+        partial, size = Workspace(num_slices * y.size * 4), np.int64(y.size)
+        arguments = (*self.operands, partial, *self.geometry, np.int32(slice_depth), size)
+        sizes = (np.int32(num_slices), size, np.int32(product.rows), np.int32(product.columns))
+        return [
+            Launch(self.source, f"{self.entry}_slices", grid, block, arguments, macros),
+            Launch(
+                "ops/matmul/add_slices.cu",
+                "add_slices",
+                (ceil_div(y.size, THREADS), 1, 1),
+                (THREADS, 1, 1),
+                (partial, epilogue.bias, y, *sizes, *finish),
+                types,
+            ),
+        ]
+
+
 def launch_on_tensor_cores(
     product: Product,
     left: Value,
@@ -121,45 +189,8 @@ def launch_on_tensor_cores(
     epilogue: Epilogue,
     arithmetic: Arithmetic,
 ) -> Sequence[Launch]:
-    """One launch, or two where blocks share the depth.
-
-    Args:
-        product: one that :func:`fits_tensor_cores`.
-        left: [*batch, rows, depth].
-        right: [*batch, columns, depth].
-        y: [*batch, rows, columns], contiguous, of any float dtype.
-        epilogue: what becomes of a sum.
-        arithmetic: ``"f16"`` for operands of float16, ``"bf16"`` for bfloat16, else for float32.
-    """
-    tile, num_slices = choose_mma_tile(
-        product.rows, product.columns, product.depth * left.dtype.itemsize, product.num_batches
-    )
-    tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
-    grid = (tiles * product.num_batches, num_slices, 1)
-    sizes = (np.int32(product.rows), np.int32(product.columns))
-    types = (
-        ("SCALAR", c_type(left.dtype)),
-        ("RESULT", c_type(y.dtype)),
-        ("ACTIVATION", epilogue.activation),
-    )
-    macros = (*types, ("ARITHMETIC", arithmetic), *tile.macros(left.dtype))
-    source, block, depth = "ops/matmul/mma_gemm.cu", (tile.threads, 1, 1), np.int32(product.depth)
-    finish = epilogue_arguments(epilogue)
-    if num_slices == 1:
-        arguments = (left, right, epilogue.bias, y, *sizes, depth, *batch_arguments(product))
-        return [Launch(source, "mma_gemm", grid, block, (*arguments, *finish), macros)]
-    step = tile.depth_bytes // left.dtype.itemsize
-    slice_depth = ceil_div(ceil_div(product.depth, step), num_slices) * step
-    partial = Workspace(num_slices * y.size * 4)
-    slices = (*sizes, depth, np.int32(slice_depth), np.int64(y.size), *batch_arguments(product))
-    return [
-        Launch(source, "mma_gemm_slices", grid, block, (left, right, partial, *slices), macros),
-        Launch(
-            "ops/matmul/add_slices.cu",
-            "add_slices",
-            (ceil_div(y.size, THREADS), 1, 1),
-            (THREADS, 1, 1),
-            (partial, epilogue.bias, y, np.int32(num_slices), np.int64(y.size), *sizes, *finish),
-            types,
-        ),
-    ]
+    """The launches of a product that :func:`fits_tensor_cores`; see :class:`MmaKernel`."""
+    sizes = (np.int32(product.rows), np.int32(product.columns), np.int32(product.depth))
+    geometry = (*sizes, *batch_arguments(product))
+    kernel = MmaKernel("ops/matmul/mma_gemm.cu", "mma_gemm", (left, right), geometry)
+    return kernel.launches(product, y, epilogue, arithmetic)
