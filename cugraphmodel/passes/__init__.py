@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from cugraphmodel.ir import Graph
+from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
+from cugraphmodel.passes.fuse_residual import fuse_residual
+from cugraphmodel.passes.recognize_activations import recognize_activations
 
 __all__ = ["PASSES", "run_passes"]
 
-PASSES = (fold_batchnorm, fuse_integer_scale, fuse_matmul_bias, fuse_activation)
+PASSES = (
+    drop_identity,
+    recognize_activations,
+    fold_batchnorm,
+    fuse_integer_scale,
+    fuse_matmul_bias,
+    fuse_residual,
+    fuse_activation,
+)
 """In the order in which they run."""
 
 
