@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cugraphmodel.dtypes import BFLOAT16
-from cugraphmodel.ir import Node, Value
+from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.spec import Unsupported
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "operands_of_one_dtype",
     "optional",
     "required",
+    "residual_of",
 ]
 
 BOOL = (np.dtype("bool"),)
@@ -77,6 +78,18 @@ def operands_of_one_dtype(
     for other in filter(None, (second, third)):
         check_dtype(other, (first.dtype,))
     return first, second, third
+
+
+def residual_of(inputs: Sequence[Value | None], result: TensorType) -> Value | None:
+    """Input 3 of a fused node, which is added to its sums, or None if it is left out.
+
+    Raises:
+        Unsupported: it has not exactly the result's dtype and shape.
+    """
+    residual = optional(inputs, 3)
+    if residual is not None and (residual.dtype, residual.shape) != (result.dtype, result.shape):
+        raise Unsupported(f"A residual {residual} does not fit a result {result}.")
+    return residual
 
 
 def float_attributes(node: Node, defaults: Sequence[tuple[str, float]]) -> tuple[float, ...]:

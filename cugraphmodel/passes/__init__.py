@@ -6,16 +6,27 @@ from collections.abc import Mapping
 
 from cugraphmodel.ir import Graph
 from cugraphmodel.ops.matmul.tensor_core import Arithmetic
+from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
+from cugraphmodel.passes.fuse_residual import fuse_residual
 from cugraphmodel.passes.precision import Precision, arithmetics_of
+from cugraphmodel.passes.recognize_activations import recognize_activations
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 
 __all__ = ["PASSES", "Precision", "arithmetics_of", "run_passes"]
 
-PASSES = (fold_batchnorm, fuse_integer_scale, fuse_matmul_bias, fuse_activation)
+PASSES = (
+    drop_identity,
+    recognize_activations,
+    fold_batchnorm,
+    fuse_integer_scale,
+    fuse_matmul_bias,
+    fuse_residual,
+    fuse_activation,
+)
 """In the order in which they run."""
 
 

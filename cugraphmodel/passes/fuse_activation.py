@@ -8,17 +8,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cugraphmodel.dtypes import kind_of
-from cugraphmodel.ir import Graph, Node, Parameters
-from cugraphmodel.passes.rewrite import Uses, attribute_float, replace_nodes
+from cugraphmodel.ir import Graph, Node
+from cugraphmodel.passes.pattern import clip_bounds
+from cugraphmodel.passes.rewrite import FUSED_OPS, Uses, attribute_float, replace_nodes
 
 __all__ = ["fuse_activation"]
 
-FUSED_OPS = {
-    ("", "Conv"): "FusedConv",
-    ("", "Gemm"): "FusedGemm",
-    ("", "MatMul"): "FusedMatMul",
-    ("cugraphmodel", "FusedMatMul"): "FusedMatMul",
+ACTIVATIONS: dict[str, tuple[str, tuple[tuple[str, float], ...]]] = {
+    "Celu": ("cg_act_celu", (("alpha", 1.0),)),
+    "Elu": ("cg_act_elu", (("alpha", 1.0),)),
+    "HardSigmoid": ("cg_act_hard_sigmoid", (("alpha", 0.2), ("beta", 0.5))),
+    "HardSwish": ("cg_act_hard_swish", ()),
+    "LeakyRelu": ("cg_act_leaky_relu", (("alpha", 0.01),)),
+    "Mish": ("cg_act_mish", ()),
+    "Relu": ("cg_act_relu", ()),
+    "Selu": ("cg_act_selu", (("alpha", 1.6732632), ("gamma", 1.050701))),
+    "Sigmoid": ("cg_act_sigmoid", ()),
+    "Softplus": ("cg_act_softplus", ()),
+    "Softsign": ("cg_act_softsign", ()),
+    "Swish": ("cg_act_swish", (("alpha", 1.0),)),
+    "Tanh": ("cg_act_tanh", ()),
+    "ThresholdedRelu": ("cg_act_thresholded_relu", (("alpha", 1.0),)),
 }
+"""Operator -> function of ``activations.cuh``, and the attributes that are its parameters."""
+
+GELU = {"none": "cg_act_gelu", "tanh": "cg_act_gelu_tanh"}
 
 
 @dataclass(frozen=True)
@@ -33,8 +47,8 @@ class _Activation:
 def fuse_activation(graph: Graph) -> Graph:
     """Fuse an activation into the Conv, Gemm or MatMul before it.
 
-    Takes: a Conv, Gemm, MatMul, or FusedMatMul without activation, of floats, whose result only one
-    activation reads and is no output of the graph. Clip counts if its bounds depend on
+    Takes: a Conv, Gemm or MatMul, fused or not, without activation, of floats, whose result only
+    one activation reads and is no output of the graph. Clip counts if its bounds depend on
     no parameter.
 
     Gives: one fused node that writes the activation's output and has the first one's index.
@@ -72,39 +86,19 @@ def fuse_activation(graph: Graph) -> Graph:
 def _activation_of(graph: Graph, node: Node) -> _Activation | None:
     if node.domain:
         return None
-    match node.op_type:
-        case "Relu":
-            return _Activation("cg_act_relu")
-        case "LeakyRelu":
-            return _Activation("cg_act_leaky_relu", attribute_float(node, "alpha", 0.01))
-        case "Sigmoid":
-            return _Activation("cg_act_sigmoid")
-        case "Tanh":
-            return _Activation("cg_act_tanh")
-        case "HardSigmoid":
-            alpha, beta = attribute_float(node, "alpha", 0.2), attribute_float(node, "beta", 0.5)
-            return _Activation("cg_act_hard_sigmoid", alpha, beta)
-        case "HardSwish":
-            return _Activation("cg_act_hard_swish")
-        case "Clip":
-            return _clip(graph, node)
-    return None
+    if node.op_type == "Clip":
+        return _clip(graph, node)
+    if node.op_type == "Gelu":
+        return _Activation(GELU[node.attributes.get("approximate", "none")])
+    if node.op_type not in ACTIVATIONS:
+        return None
+    function, parameters = ACTIVATIONS[node.op_type]
+    return _Activation(function, *(attribute_float(node, *each) for each in parameters))
 
 
 def _clip(graph: Graph, node: Node) -> _Activation | None:
     """A Clip whose bounds are known and exact in single precision."""
-    if node.version < 11:
-        largest = float(np.finfo(np.float32).max)
-        low, high = attribute_float(node, "min", -largest), attribute_float(node, "max", largest)
-        return _Activation("cg_act_clip", low, high)
-    bounds = [-np.inf, np.inf]
-    for position, name in enumerate(node.inputs[1:3]):
-        if not name:
-            continue
-        constant = graph.constants.get(name)
-        if constant is None or constant.params:
-            return None
-        bounds[position] = float(constant.compute(Parameters({})).item())
-        if float(np.float32(bounds[position])) != bounds[position]:
-            return None
-    return _Activation("cg_act_clip", bounds[0], bounds[1])
+    bounds = clip_bounds(graph, node)
+    if bounds is None or any(float(np.float32(bound)) != bound for bound in bounds):
+        return None
+    return _Activation("cg_act_clip", *bounds)

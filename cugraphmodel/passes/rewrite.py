@@ -8,7 +8,17 @@ import numpy as np
 
 from cugraphmodel.ir import Constant, Graph, Node, Value
 
-__all__ = ["Uses", "add_constant", "attribute_float", "replace_nodes"]
+__all__ = ["FUSED_OPS", "Uses", "add_constant", "attribute_float", "replace_nodes"]
+
+FUSED_OPS = {
+    ("", "Conv"): "FusedConv",
+    ("", "Gemm"): "FusedGemm",
+    ("", "MatMul"): "FusedMatMul",
+    ("cugraphmodel", "FusedConv"): "FusedConv",
+    ("cugraphmodel", "FusedGemm"): "FusedGemm",
+    ("cugraphmodel", "FusedMatMul"): "FusedMatMul",
+}
+"""Operators with an epilogue -> the form that says what it does, in the domain cugraphmodel."""
 
 
 class Uses:

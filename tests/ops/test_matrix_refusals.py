@@ -63,3 +63,17 @@ IMAGE, WEIGHTS = (1, 4, 5, 5), (6, 4, 3, 3)
 def test_refuses(op_type: str, inputs: list[Any], attributes: dict[str, Any], reason: str) -> None:
     with pytest.raises(Unsupported, match=reason):
         harness.graph_of(OpCase("refused", op_type, inputs, attributes))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "inputs"),
+    [
+        ("FusedConv", _zeros(IMAGE, WEIGHTS, None, (1, 6, 3, 1))),
+        ("FusedMatMul", _zeros((2, 3), (3, 4), (4,), (1, 4))),
+        ("FusedGemm", [*_zeros((2, 3), (3, 4), None), np.zeros((2, 4))]),
+    ],
+)
+def test_refuses_a_residual_that_is_not_as_the_result(op_type: str, inputs: list[Any]) -> None:
+    case = OpCase("refused", op_type, inputs, opset=1, domain="cugraphmodel")
+    with pytest.raises(Unsupported, match="does not fit a result"):
+        harness.graph_of(case)

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from cugraphmodel.executors.base import Device
 from cugraphmodel.front.reader import read_model
@@ -88,3 +90,53 @@ def assert_same_results(
         scale = float(np.abs(right).max())
         np.testing.assert_allclose(mine, right, rtol=rtol, atol=rtol * scale)
     return graph
+
+
+def assert_as_exact(model: onnx.ModelProto, run: Callable[[Graph], Graph], device: Device) -> None:
+    """After ``run``, the graph is as near to the model in double precision as before, or nearer.
+
+    One rounding of the result to its type is allowed for.
+    """
+    before = graph_of(model)
+    generator = np.random.default_rng(6)
+    inputs = [
+        (3 * generator.standard_normal(before.values[name].shape)).astype(before.values[name].dtype)
+        for name in before.inputs
+    ]
+    wide = {name: x.astype(np.float64) for name, x in zip(before.inputs, inputs, strict=True)}
+    right = np.asarray(ReferenceEvaluator(_in_double(model)).run(["y"], wide)[0])
+    assert right.dtype == np.float64
+    errors = []
+    for graph in (before, run(before)):
+        (got,) = run_graph(graph, parameters_of(model), device, inputs)
+        errors.append(np.abs(got.astype(np.float64) - right))
+    rounding = np.abs(right) * float(np.finfo(got.dtype).eps)
+    assert (errors[1] <= errors[0].max() + rounding).all()
+    assert errors[1].mean() <= errors[0].mean() + rounding.mean()
+
+
+def _in_double(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every float as a double: parameters, inputs and constants."""
+    double = onnx.ModelProto()
+    double.CopyFrom(model)
+    for tensor in double.graph.initializer:
+        _widen(tensor)
+    for value in double.graph.input:
+        value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    del double.graph.output[:]
+    double.graph.output.append(onnx.ValueInfoProto(name="y"))
+    for node in double.graph.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value_float":
+                number = np.array(attribute.f, np.float32)
+                attribute.CopyFrom(
+                    onnx.helper.make_attribute("value", numpy_helper.from_array(number))
+                )
+            _widen(attribute.t)
+    return double
+
+
+def _widen(tensor: onnx.TensorProto) -> None:
+    array = numpy_helper.to_array(tensor)
+    if array.dtype in (np.float16, np.float32):
+        tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float64), tensor.name))

@@ -28,6 +28,18 @@ ACTIVATIONS = [
     "HardSigmoid(c)",
     "HardSigmoid<alpha=0.3, beta=0.6>(c)",
     "HardSwish(c)",
+    "Celu<alpha=0.7>(c)",
+    "Elu<alpha=0.7>(c)",
+    "Selu(c)",
+    "Softplus(c)",
+    "Softsign(c)",
+    "ThresholdedRelu<alpha=0.3>(c)",
+]
+NEW_ACTIVATIONS = [
+    ("Mish(c)", 18),
+    ("Gelu(c)", 20),
+    ('Gelu<approximate="tanh">(c)', 20),
+    ("Swish<alpha=0.7>(c)", 24),
 ]
 WEIGHTS = {"w": normal(1, 4, 3, 3, 3), "g": normal(2, 4, 90), "h": normal(3, 5, 4)}
 
@@ -45,6 +57,13 @@ def test_fuses(base: str, activation: str, opened_device: Device) -> None:
     assert ops_of(graph)[-1] == f"Fused{base}"
     assert ops_of(graph)[:-1] == (["Flatten"] if base == "Gemm" else [])
     assert graph.nodes[-1].index == (1 if base == "Gemm" else 0)
+
+
+@pytest.mark.parametrize(("activation", "opset"), NEW_ACTIVATIONS)
+def test_fuses_those_of_newer_opsets(activation: str, opset: int, opened_device: Device) -> None:
+    model = _model(f"c = Conv(x, w) y = {activation}", opset)
+    graph = assert_same_results(model, fuse_activation, opened_device)
+    assert ops_of(graph) == ["FusedConv"]
 
 
 @pytest.mark.parametrize(

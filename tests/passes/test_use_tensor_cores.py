@@ -36,7 +36,9 @@ def test_gives_products_to_tensor_cores(
 ) -> None:
     shape = "2,5,12" if "2,5" in signature else "9,12"
     weights = {"w": normal(1, 8, 12), "v": normal(1, 12, 8), "b": normal(2, 12)}
-    used: dict[str, Any] = {name: array for name, array in weights.items() if name in body.split("(")[1]}
+    used: dict[str, Any] = {
+        name: array for name, array in weights.items() if name in body.split("(")[1]
+    }
     model = build(f"({signature}) => (float[{shape}] y)", body, **used)
     graph = assert_same_results(model, _pass, opened_device)
     [node] = graph.nodes

@@ -41,7 +41,7 @@ from cugraphmodel.ops.matmul.tensor_core import (
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
 
-__all__: list[str] = []
+__all__ = ["conv_fits_tensor_cores"]
 
 DIRECT_THREADS = 128
 
@@ -144,8 +144,9 @@ def _lower(
     arithmetic = node.attributes.get("arithmetic")
     if arithmetic is not None:
         return _launches_on_tensor_cores(conv, y, arithmetic)
-    if conv.groups == 1 and conv.window.is_identity and conv.residual is None:
-        epilogue = Epilogue(conv.bias, (0, 1)).with_activation_of(conv.attributes)
+    if conv.groups == 1 and conv.window.is_identity:
+        epilogue = Epilogue(conv.bias, (0, 1), residual=conv.residual)
+        epilogue = epilogue.with_activation_of(conv.attributes)
         return [launch_product(conv.product, conv.x, conv.weights, y, epilogue)]
     return [_launch_tiled(conv, y)]
 
@@ -157,11 +158,10 @@ def conv_fits_tensor_cores(node: Node, inputs: Sequence[Value | None]) -> bool:
 
 
 def _launches_on_tensor_cores(conv: _Conv, y: Value, arithmetic: Arithmetic) -> Sequence[Launch]:
-    epilogue = Epilogue(conv.bias, (0, 1)).with_activation_of(conv.attributes)
+    epilogue = Epilogue(conv.bias, (0, 1), residual=conv.residual)
+    epilogue = epilogue.with_activation_of(conv.attributes)
     if conv.window.is_identity:
-        return launch_on_tensor_cores(
-            conv.product, conv.x, conv.weights, y, epilogue, arithmetic
-        )
+        return launch_on_tensor_cores(conv.product, conv.x, conv.weights, y, epilogue, arithmetic)
     kernel = MmaKernel(
         "ops/conv/mma_conv.cu",
         "mma_conv",

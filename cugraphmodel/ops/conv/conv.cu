@@ -8,7 +8,7 @@
 //   columns  output positions, those of all images in a row
 //   depth    (channel of the group, position in the window), as in the weights' memory
 // x [images, groups * channels, *input], weights [groups * filters, channels, *kernel],
-// y [images, groups * filters, *output], bias [groups * filters] or null.
+// y [images, groups * filters, *output], bias [groups * filters] or null, residual as y or null.
 // One block makes one tile of one group; blockIdx.x counts column tiles, then row tiles, then groups.
 // FIRST_AXIS is the first axis of the window that is not all of size 1 and without padding.
 // With CHANNELS_LAST 1 rather than 0, y is [images, *output, groups * filters].
@@ -92,8 +92,8 @@ struct Column {
 
 extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
     conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
-         const Scalar* __restrict__ bias, Scalar* __restrict__ y, ConvShape shape,
-         float activation_a, float activation_b) {
+         const Scalar* __restrict__ bias, const Scalar* __restrict__ residual,
+         Scalar* __restrict__ y, ConvShape shape, float activation_a, float activation_b) {
   __shared__ __align__(16) Accumulator weights_tile[TILE_DEPTH][TILE_ROWS + gemm_tile::kPadding];
   __shared__ __align__(16) Accumulator x_tile[TILE_DEPTH][TILE_COLUMNS + gemm_tile::kPadding];
   const Window& w = shape.window;
@@ -138,12 +138,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
       const long long filter = (long long)group * shape.filters + r;
       Accumulator value = sums.at(i, j);
       if (bias != nullptr) value += Accumulator(bias[filter]);
-      value = ACTIVATION(value, activation_a, activation_b);
       const int all_filters = shape.groups * shape.filters;
       const long long at =
           CHANNELS_LAST ? ((long long)image * outputs + position) * all_filters + filter
                         : ((long long)image * all_filters + filter) * outputs + position;
-      y[at] = Scalar(value);
+      if (residual != nullptr) value += Accumulator(residual[at]);
+      y[at] = Scalar(ACTIVATION(value, activation_a, activation_b));
     }
   }
 }

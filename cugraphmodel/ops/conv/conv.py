@@ -1,16 +1,16 @@
-"""Conv, its form with an activation fused, and StemConv: that form with a channels-last output."""
+"""Conv, its form with residual and activation fused, and StemConv: one of channels-last output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
+from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required, residual_of
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div
 from cugraphmodel.ops.matmul.product import (
     Epilogue,
@@ -48,6 +48,7 @@ class _Conv:
     x: Value
     weights: Value
     bias: Value | None
+    residual: Value | None
     window: Window
     attributes: Mapping[str, Any]
 
@@ -56,7 +57,14 @@ class _Conv:
         """The convolution of a node, if its inputs fit together."""
         x, weights, bias = conv_operands(node, inputs)
         window = output_window(node.attributes, x.shape[2:], weights.shape[2:])
-        return _Conv(x, weights, bias, window, node.attributes)
+        conv = _Conv(x, weights, bias, None, window, node.attributes)
+        return replace(conv, residual=residual_of(inputs, conv.result))
+
+    @property
+    def result(self) -> TensorType:
+        """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
+        shape = (self.x.shape[0], self.weights.shape[0], *self.window.output)
+        return TensorType(self.x.dtype, shape)
 
     @property
     def groups(self) -> int:
@@ -71,7 +79,7 @@ class _Conv:
         """What ``conv`` and ``conv_direct`` take."""
         channels, images = self.weights.shape[1], self.x.shape[0]
         return (
-            *(self.x, self.weights, self.bias, y),
+            *(self.x, self.weights, self.bias, self.residual, y),
             self.window.struct(channels, self.filters, self.groups, images),
             np.float32(self.attributes.get("activation_alpha", 0.0)),
             np.float32(self.attributes.get("activation_beta", 0.0)),
@@ -85,7 +93,7 @@ class _Conv:
 
 
 def _infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
-    """[N, M, *output] for an input [N, C, *input] and weights [M, C / group, *kernel]."""
+    """Refuses weights and a bias that do not fit the channels."""
     conv = _Conv.of(node, inputs)
     x, weights, bias, groups = conv.x, conv.weights, conv.bias, conv.groups
     if groups < 1 or weights.shape[1] * groups != x.shape[1] or weights.shape[0] % groups:
@@ -94,7 +102,7 @@ def _infer_conv(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
         )
     if bias is not None and bias.shape != weights.shape[:1]:
         raise Unsupported(f"A bias of shape {bias.shape} does not fit {weights.shape[0]} filters.")
-    return [TensorType(x.dtype, (x.shape[0], weights.shape[0], *conv.window.output))]
+    return [conv.result]
 
 
 def _lower_conv(
@@ -120,7 +128,8 @@ def _launch_pointwise(conv: _Conv, y: Value) -> Launch:
         (0,) if images > 1 else (),
         (channels * conv.window.num_inputs,) if images > 1 else (),
     )
-    epilogue = Epilogue(conv.bias, (1, 0)).with_activation_of(conv.attributes)
+    epilogue = Epilogue(conv.bias, (1, 0), residual=conv.residual)
+    epilogue = epilogue.with_activation_of(conv.attributes)
     return launch_product(product, conv.weights, conv.x, y, epilogue)
 
 

@@ -50,11 +50,13 @@ def expected_conv(
 ) -> Callable[..., Sequence[Array]]:
     """The oracle of one case."""
 
-    def expected(x: Array, weights: Array, *bias: Array) -> Sequence[Array]:
+    def expected(
+        x: Array, weights: Array, bias: Array | None = None, residual: Array | None = None
+    ) -> Sequence[Array]:
         y = convolve(x, weights, **attributes)
-        if bias:
-            y = y + bias[0].astype(np.float64).reshape(-1, *[1] * (x.ndim - 2))
-        return [activation(y)]
+        if bias is not None:
+            y = y + bias.astype(np.float64).reshape(-1, *[1] * (x.ndim - 2))
+        return [activation(y if residual is None else y + residual)]
 
     return expected
 
@@ -223,4 +225,42 @@ FUSED = [
     for (name, exact), group in itertools.product(ACTIVATIONS.items(), (1, 4))
 ]
 
-CASES = [*PLAIN, *GROUPED, *SAME, *SPECIAL, *FUSED]
+
+def _residual_case(
+    name: str,
+    x: tuple[int, ...],
+    weights: tuple[int, ...],
+    dtype: str = "float32",
+    *,
+    has_bias: bool = True,
+    group: int = 1,
+) -> OpCase:
+    exact = expected_conv(lambda y: np.maximum(y, 0), group=group)
+    shape = np.shape(convolve(np.zeros(x), np.zeros(weights), group=group))
+    inputs = [
+        OpCase.random(1, *x, dtype=dtype),
+        OpCase.random(2, *weights, dtype=dtype),
+        OpCase.random(3, weights[0], dtype=dtype) if has_bias else None,
+        OpCase.random(4, *shape, dtype=dtype),
+    ]
+    attributes = {"group": group, "activation": "cg_act_relu"}
+    return OpCase(
+        name, "FusedConv", inputs, attributes, opset=1, domain="cugraphmodel", expected=exact
+    )
+
+
+RESIDUAL = [
+    _residual_case("residual", (2, 4, 9, 8), (6, 4, 3, 3)),
+    _residual_case("residual_no_bias", (2, 4, 9, 8), (6, 4, 3, 3), has_bias=False),
+    _residual_case("residual_large", (3, 3, 40, 37), (70, 3, 2, 2)),
+    _residual_case("residual_groups", (2, 10, 9, 8), (20, 5, 3, 3), group=2),
+    _residual_case("residual_depthwise", (2, 4, 9, 8), (8, 1, 3, 3), group=4),
+    _residual_case("residual_pointwise", (2, 8, 5, 7), (9, 8, 1, 1)),
+    _residual_case("residual_pointwise_few_filters", (2, 8, 5, 7), (3, 8, 1, 1)),
+    _residual_case("residual_pointwise_one_position", (2, 8, 1, 1), (9, 8, 1, 1)),
+    _residual_case("residual_float16", (2, 4, 9, 8), (6, 4, 3, 3), "float16"),
+    _residual_case("residual_depthwise_float16", (2, 4, 9, 8), (8, 1, 3, 3), "float16", group=4),
+    _residual_case("residual_float64", (2, 4, 9, 8), (6, 4, 3, 3), "float64"),
+]
+
+CASES = [*PLAIN, *GROUPED, *SAME, *SPECIAL, *FUSED, *RESIDUAL]

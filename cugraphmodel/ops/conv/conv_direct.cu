@@ -11,8 +11,10 @@ typedef Acc<Scalar>::type Accumulator;
 
 extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
                                        const Scalar* __restrict__ weights,
-                                       const Scalar* __restrict__ bias, Scalar* __restrict__ y,
-                                       ConvShape shape, float activation_a, float activation_b) {
+                                       const Scalar* __restrict__ bias,
+                                       const Scalar* __restrict__ residual,
+                                       Scalar* __restrict__ y, ConvShape shape, float activation_a,
+                                       float activation_b) {
   const Window& w = shape.window;
   const int outputs = w.output[0] * w.output[1] * w.output[2];
   const int taps = w.kernel[0] * w.kernel[1] * w.kernel[2];
@@ -51,5 +53,7 @@ extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
     }
   }
   if (bias != nullptr) sum += Accumulator(bias[filter]);
-  y[(long long)plane * outputs + position] = Scalar(ACTIVATION(sum, activation_a, activation_b));
+  const long long at = (long long)plane * outputs + position;
+  if (residual != nullptr) sum += Accumulator(residual[at]);
+  y[at] = Scalar(ACTIVATION(sum, activation_a, activation_b));
 }

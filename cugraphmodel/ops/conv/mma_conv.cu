@@ -9,7 +9,7 @@
 //   columns  filters
 //   depth    (position in the window, channel), as in the weights' memory
 // x [images, *input, channels], weights [filters, *kernel, channels], y [images, *output, filters];
-// bias and epilogue as in mma_gemm.cu. A pixel of x is a multiple of 16 bytes.
+// bias, residual and epilogue as in mma_gemm.cu. A pixel of x is a multiple of 16 bytes.
 // One block makes one tile; blockIdx.x counts column tiles, then row tiles.
 //
 // Macros beside those of mma_tile.cuh and product.cuh
@@ -154,13 +154,14 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
 
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
-             const Scalar* __restrict__ bias, Result* __restrict__ y, CG_PARAM ConvShape shape,
-             long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
-             float activation_a, float activation_b) {
+             const Scalar* __restrict__ bias, const Result* __restrict__ residual,
+             Result* __restrict__ y, CG_PARAM ConvShape shape, long long bias_row_stride,
+             long long bias_column_stride, float alpha, float beta, float activation_a,
+             float activation_b) {
   const Place place(x, weights, shape);
   mma_tile::Sums sums = sums_of(place, 0, place.depth);
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
+  const Epilogue finish = {bias,         bias_row_stride, bias_column_stride, alpha,        beta,
+                           activation_a, activation_b,    residual,           shape.filters};
   mma_tile::for_each(sums, threadIdx.x, [&](float sum, int tile_row, int tile_column) {
     if (!place.has(tile_row, tile_column)) return;
     const int row = place.row0 + tile_row, column = place.column0 + tile_column;

@@ -34,11 +34,11 @@ CG_DEV Vector load_strided(const Scalar* from, long long stride) {
 
 extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
     gemv_dot(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-             const Scalar* __restrict__ bias, Result* __restrict__ y, int columns, int depth,
-             long long left_row_stride, long long left_depth_stride, int batch_rank,
-             Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
-             long long bias_column_stride, float alpha, float beta, float activation_a,
-             float activation_b) {
+             const Scalar* __restrict__ bias, const Result* __restrict__ residual,
+             Result* __restrict__ y, int columns, int depth, long long left_row_stride,
+             long long left_depth_stride, int batch_rank, Dims batch_shape, Dims left_strides,
+             Dims right_strides, long long bias_row_stride, long long bias_column_stride,
+             float alpha, float beta, float activation_a, float activation_b) {
   const int lane = threadIdx.x % 32;
   const int groups = (columns - 1) / kWarpsPerBlock + 1;
   const int batch = blockIdx.x / groups;
@@ -61,8 +61,9 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
       }
     }
   }
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
+  const long long first = (long long)batch * NUM_ROWS * columns;
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
 #pragma unroll
   for (int r = 0; r < NUM_ROWS; ++r) {
     Accumulator sum = sums[r].v[0];
@@ -70,18 +71,18 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
     for (int i = 1; i < VECTOR; ++i) sum += sums[r].v[i];
     sum = cg_warp_sum(sum);
     if (lane == 0 && column < columns) {
-      y[((long long)batch * NUM_ROWS + r) * columns + column] = finish(sum, r, column);
+      y[first + (long long)r * columns + column] = finish(sum, r, column);
     }
   }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * NUM_SLICES)
     gemv_column(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-                const Scalar* __restrict__ bias, Result* __restrict__ y, int columns, int depth,
-                long long left_row_stride, long long left_depth_stride, int batch_rank,
-                Dims batch_shape, Dims left_strides, Dims right_strides, long long bias_row_stride,
-                long long bias_column_stride, float alpha, float beta, float activation_a,
-                float activation_b) {
+                const Scalar* __restrict__ bias, const Result* __restrict__ residual,
+                Result* __restrict__ y, int columns, int depth, long long left_row_stride,
+                long long left_depth_stride, int batch_rank, Dims batch_shape, Dims left_strides,
+                Dims right_strides, long long bias_row_stride, long long bias_column_stride,
+                float alpha, float beta, float activation_a, float activation_b) {
   __shared__ Accumulator partial[NUM_ROWS][NUM_SLICES][32];
   const int lane = threadIdx.x % 32;
   const int slice = threadIdx.x / 32;
@@ -108,11 +109,12 @@ extern "C" __global__ void __launch_bounds__(32 * NUM_SLICES)
 #pragma unroll
   for (int r = 0; r < NUM_ROWS; ++r) partial[r][slice][lane] = sums[r];
   __syncthreads();
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
+  const long long first = (long long)batch * NUM_ROWS * columns;
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
   if (slice < NUM_ROWS && column < columns) {
     Accumulator sum = partial[slice][0][lane];
     for (int s = 1; s < NUM_SLICES; ++s) sum += partial[slice][s][lane];
-    y[((long long)batch * NUM_ROWS + slice) * columns + column] = finish(sum, slice, column);
+    y[first + (long long)slice * columns + column] = finish(sum, slice, column);
   }
 }

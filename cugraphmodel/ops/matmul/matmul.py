@@ -1,4 +1,4 @@
-"""MatMul and Gemm, and their forms with bias and activation fused."""
+"""MatMul and Gemm, and their forms with bias, residual and activation fused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Node, TensorType, Value
-from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required
+from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required, residual_of
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
 from cugraphmodel.ops.matmul.tensor_core import launch_on_tensor_cores
@@ -55,7 +55,7 @@ def matrix_product(node: Node, left: Value, right: Value) -> Product:
 
 
 def _infer_matmul(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
-    """Shape of ``numpy.matmul``; a fused node's third input is a bias over the columns."""
+    """Shape of ``numpy.matmul``; a fused node also has a bias over the columns and a residual."""
     left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     left_shape, right_shape = _matrix_shapes(node, left, right)
     batch_shape = broadcast_shapes([left_shape[:-2], right_shape[:-2]], "batch axes")
@@ -64,7 +64,9 @@ def _infer_matmul(node: Node, inputs: Sequence[Value | None]) -> Sequence[Tensor
     columns = right_shape[-1:] if len(right.shape) > 1 else ()
     if bias is not None and not bias.shape[-1:] == (bias.size,) == right_shape[-1:]:
         raise Unsupported(f"A bias of shape {bias.shape} does not fit {right_shape[-1]} columns.")
-    return [TensorType(left.dtype, (*batch_shape, *rows, *columns))]
+    result = TensorType(left.dtype, (*batch_shape, *rows, *columns))
+    residual_of(inputs, result)
+    return [result]
 
 
 def _lower_matmul(
@@ -73,7 +75,8 @@ def _lower_matmul(
     left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     y = required(outputs)
     product = _matmul_product(node, left, right)
-    epilogue = Epilogue(bias, (0, 1)).with_activation_of(node.attributes)
+    epilogue = Epilogue(bias, (0, 1), residual=residual_of(inputs, y))
+    epilogue = epilogue.with_activation_of(node.attributes)
     return _launches(node, product, left, right, y, epilogue)
 
 
@@ -105,7 +108,7 @@ def _gemm_product(node: Node, left: Value, right: Value) -> Product:
 
 
 def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
-    """[rows, columns]; C must broadcast to it."""
+    """[rows, columns]; C must broadcast to it, and a fused node's residual have it."""
     left, right, bias = operands_of_one_dtype(inputs, DTYPES)
     product = _gemm_product(node, left, right)
     shape = (product.rows, product.columns)
@@ -118,7 +121,9 @@ def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
     alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
     if kind_of(left.dtype) != "f" and (alpha != 1 or beta not in (0, 1)):
         raise Unsupported(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
-    return [TensorType(left.dtype, shape)]
+    result = TensorType(left.dtype, shape)
+    residual_of(inputs, result)
+    return [result]
 
 
 def _lower_gemm(
@@ -132,7 +137,8 @@ def _lower_gemm(
     if bias is not None:
         rows, columns = (1,) * (2 - len(bias.shape)) + bias.shape
         strides = (columns if rows > 1 else 0, 1 if columns > 1 else 0)
-    epilogue = Epilogue(bias if beta else None, strides, alpha, beta)
+    residual = residual_of(inputs, y)
+    epilogue = Epilogue(bias if beta else None, strides, alpha, beta, residual=residual)
     epilogue = epilogue.with_activation_of(node.attributes)
     return _launches(node, _gemm_product(node, left, right), left, right, y, epilogue)
 

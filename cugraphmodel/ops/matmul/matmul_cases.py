@@ -212,4 +212,64 @@ FUSED = [
     ),
 ]
 
-CASES = [*MATMUL, *GEMM, *FUSED]
+
+def _with_residual(
+    left: Array, right: Array, bias: Array | None, residual: Array
+) -> Sequence[Array]:
+    product = _matmul(left, right)[0] if bias is None else _matmul(left, right, bias)[0]
+    return [np.maximum(product + _wide(residual), 0)]
+
+
+def _residual_case(
+    name: str,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    dtype: str = "float32",
+    op_type: str = "FusedMatMul",
+    *,
+    has_bias: bool = True,
+) -> OpCase:
+    shape = np.shape(np.zeros(left) @ np.zeros(right))
+    inputs = [
+        OpCase.random(1, *left, dtype=dtype),
+        OpCase.random(2, *right, dtype=dtype),
+        OpCase.random(3, right[-1], dtype=dtype) if has_bias else None,
+        OpCase.random(4, *shape, dtype=dtype),
+    ]
+    attributes = {"activation": "cg_act_relu"}
+    return OpCase(
+        name, op_type, inputs, attributes, opset=1, domain="cugraphmodel", expected=_with_residual
+    )
+
+
+def _scaled_residual(left: Array, right: Array, bias: Array, residual: Array) -> Sequence[Array]:
+    return [0.5 * _matmul(left, right.T)[0] - 2 * _wide(bias) + _wide(residual)]
+
+
+RESIDUAL = [
+    _residual_case("residual", (9, 20), (20, 30)),
+    _residual_case("residual_no_bias", (9, 20), (20, 30), has_bias=False),
+    _residual_case("residual_many_tiles", (700, 18), (18, 804)),
+    _residual_case("residual_batch", (2, 3, 9, 20), (2, 3, 20, 30)),
+    _residual_case("residual_three_rows", (2, 3, 20), (2, 20, 30)),
+    _residual_case("residual_one_column", (2, 33, 20), (2, 20, 1)),
+    _residual_case("residual_vector_batch", (7,), (3, 7, 5)),
+    _residual_case("residual_float16", (9, 20), (20, 30), "float16"),
+    _residual_case("residual_one_row_float16", (1, 20), (20, 30), "float16"),
+    _residual_case("residual_float64", (9, 20), (20, 30), "float64"),
+    _residual_case("residual_gemm", (9, 20), (20, 30), op_type="FusedGemm"),
+    OpCase(
+        "residual_scaled_dot",
+        "FusedGemm",
+        [
+            OpCase.random(seed, *shape)
+            for seed, shape in enumerate([(3, 64), (10, 64), (3, 1), (3, 10)])
+        ],
+        {"transB": 1, "alpha": 0.5, "beta": -2.0},
+        opset=1,
+        domain="cugraphmodel",
+        expected=_scaled_residual,
+    ),
+]
+
+CASES = [*MATMUL, *GEMM, *FUSED, *RESIDUAL]

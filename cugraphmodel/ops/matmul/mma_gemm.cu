@@ -2,11 +2,11 @@
 #include "mma_tile.cuh"
 #include "product.cuh"
 
-// y[b] = ACTIVATION(alpha * left[b] @ right[b]^T + beta * bias) on tensor cores
+// y[b] = ACTIVATION(alpha * left[b] @ right[b]^T + beta * bias + residual[b]) on tensor cores
 //   left   [rows, depth]
 //   right  [columns, depth]
 //   bias   any strides over rows and columns, zero where it is broadcast; may be null
-//   y      [batch, rows, columns]
+//   y      [batch, rows, columns]; so is residual, which may be null
 // The depth is a multiple of 16 bytes, and so are the strides of the batch.
 // One block makes one tile of one batch; blockIdx.x counts column tiles, then row tiles, then batches.
 
@@ -63,16 +63,18 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
 
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-             const Scalar* __restrict__ bias, Result* __restrict__ y, int rows, int columns,
-             int depth, int batch_rank, CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides,
-             CG_PARAM Dims right_strides, long long bias_row_stride, long long bias_column_stride,
-             float alpha, float beta, float activation_a, float activation_b) {
+             const Scalar* __restrict__ bias, const Result* __restrict__ residual,
+             Result* __restrict__ y, int rows, int columns, int depth, int batch_rank,
+             CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides, CG_PARAM Dims right_strides,
+             long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
+             float activation_a, float activation_b) {
   const Place place = place_of({left, right}, rows, columns, depth, batch_rank, batch_shape,
                                left_strides, right_strides);
   mma_tile::Sums sums = sums_of(place, 0, depth);
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
-  y += (long long)place.batch * rows * columns;
+  const long long first = (long long)place.batch * rows * columns;
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
+  y += first;
   mma_tile::for_each(sums, threadIdx.x, [=](float sum, int tile_row, int tile_column) {
     const int r = place.row0 + tile_row, c = place.column0 + tile_column;
     if (r < rows && c < columns) y[(long long)r * columns + c] = finish(sum, r, c);

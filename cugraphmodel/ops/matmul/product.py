@@ -35,12 +35,13 @@ WAVE_BLOCKS = 132
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What becomes of a sum: ``activation(alpha * sum + beta * bias)``.
+    """What becomes of a sum: ``activation(alpha * sum + beta * bias + residual)``.
 
     Attributes:
         bias: the tensor added, or None.
         bias_strides: its strides in elements over rows and columns; 0 where it is broadcast.
         activation: a function of ``activations.cuh``, with its two parameters.
+        residual: a tensor that lies as the product does, or None.
     """
 
     bias: Value | None = None
@@ -50,6 +51,7 @@ class Epilogue:
     activation: str = "cg_act_none"
     activation_alpha: float = 0.0
     activation_beta: float = 0.0
+    residual: Value | None = None
 
     def with_activation_of(self, attributes: Mapping[str, Any]) -> Epilogue:
         """The same, with the activation of a fused node."""
@@ -230,7 +232,7 @@ def _launch_gemm(
         (tiles * product.num_batches, 1, 1),
         (tile.threads, 1, 1),
         (
-            *(left, right, epilogue.bias, y),
+            *(left, right, epilogue.bias, epilogue.residual, y),
             *(np.int32(product.rows), np.int32(product.columns), np.int32(product.depth)),
             *batch_arguments(product),
             *epilogue_arguments(epilogue),
@@ -269,7 +271,7 @@ def _launch_gemv(
         (ceil_div(product.columns, group) * product.num_batches, 1, 1),
         (32 * num_slices, 1, 1),
         (
-            *(left, right, epilogue.bias, y),
+            *(left, right, epilogue.bias, epilogue.residual, y),
             *(np.int32(product.columns), np.int32(product.depth)),
             *(np.int64(left_strides[0]), np.int64(left_strides[1])),
             *batch_arguments(product),

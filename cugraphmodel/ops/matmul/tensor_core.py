@@ -146,7 +146,7 @@ class MmaKernel:
             product: sizes of the matrices.
             y: [*batch, rows, columns], contiguous, of any float dtype.
             epilogue: what becomes of a sum.
-            arithmetic: ``"f16"`` for operands of float16, ``"bf16"`` for bfloat16, else for float32.
+            arithmetic: ``"f16"`` for float16, ``"bf16"`` for bfloat16, else one of float32.
         """
         dtype = self.operands[0].dtype
         depth_bytes, batches = product.depth * dtype.itemsize, product.num_batches
@@ -161,7 +161,14 @@ class MmaKernel:
         macros = (*types, ("ARITHMETIC", arithmetic), *self.macros, *tile.macros(dtype))
         finish = epilogue_arguments(epilogue)
         if num_slices == 1:
-            arguments = (*self.operands, epilogue.bias, y, *self.geometry, *finish)
+            arguments = (
+                *self.operands,
+                epilogue.bias,
+                epilogue.residual,
+                y,
+                *self.geometry,
+                *finish,
+            )
             return [Launch(self.source, self.entry, grid, block, arguments, macros)]
         step = tile.depth_bytes // dtype.itemsize
         slice_depth = ceil_div(ceil_div(product.depth, step), num_slices) * step
@@ -175,7 +182,7 @@ class MmaKernel:
                 "add_slices",
                 (ceil_div(y.size, THREADS), 1, 1),
                 (THREADS, 1, 1),
-                (partial, epilogue.bias, y, *sizes, *finish),
+                (partial, epilogue.bias, epilogue.residual, y, *sizes, *finish),
                 types,
             ),
         ]

@@ -1,0 +1,96 @@
+"""Cases of ChannelsLastConv on tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.ops.case import OpCase
+from cugraphmodel.ops.conv.conv_cases import convolve
+
+__all__ = ["CASES"]
+
+Array = npt.NDArray[Any]
+DTYPES = {"tf32x3": "float32", "f16": "float16", "bf16": "bfloat16"}
+
+
+def _last(array: Array) -> Array:
+    """Axis 1 behind all others."""
+    return np.ascontiguousarray(np.moveaxis(array, 1, -1))
+
+
+def _case(
+    name: str,
+    x: tuple[int, ...] | Array,
+    weights: tuple[int, ...],
+    arithmetic: str = "tf32x3",
+    *,
+    finished: bool = False,
+    **attributes: Any,
+) -> OpCase:
+    """Shapes as of a Conv. ``finished`` adds a bias, a residual and a Relu."""
+    dtype = DTYPES[arithmetic]
+    planes = x if isinstance(x, np.ndarray) else OpCase.random(1, *x, dtype=dtype)
+    filters = OpCase.random(2, *weights, dtype=dtype)
+    sums = _last(convolve(planes, filters, **attributes))
+    inputs = [_last(planes), _last(filters)]
+    if finished:
+        inputs += [OpCase.random(3, weights[0], dtype=dtype)]
+        inputs += [OpCase.random(4, *sums.shape, dtype=dtype)]
+
+    def expected(_x: Array, _weights: Array, *terms: Array) -> Sequence[Array]:
+        total = sum((term.astype(np.float64) for term in terms), sums)
+        return [np.maximum(total, 0) if finished else total]
+
+    attributes |= {"arithmetic": arithmetic}
+    if finished:
+        attributes["activation"] = "cg_act_relu"
+    return OpCase(
+        f"{arithmetic}_{name}",
+        "ChannelsLastConv",
+        inputs,
+        attributes,
+        opset=1,
+        domain="cugraphmodel",
+        expected=expected,
+    )
+
+
+def _with_infinity(array: Array) -> Array:
+    changed = array.copy()
+    changed[0, 1, 2, 3] = np.inf
+    return changed
+
+
+FORMS: tuple[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] = (
+    ("padded", (1, 8, 9, 10), (24, 8, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ("small_tiles", (1, 8, 7, 9), (40, 8, 3, 3), {"pads": [1, 0, 2, 1]}),
+    ("strided", (2, 16, 11, 9), (33, 16, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ("dilated", (1, 24, 12, 12), (16, 24, 3, 2), {"dilations": [2, 3]}),
+    ("pointwise", (2, 40, 5, 6), (20, 40, 1, 1), {}),
+    ("pointwise_strided", (2, 16, 9, 9), (20, 16, 1, 1), {"strides": [2, 2]}),
+    ("one_axis", (2, 16, 40), (24, 16, 5), {"pads": [2, 2]}),
+    ("three_axes", (1, 8, 5, 6, 7), (16, 8, 2, 3, 2), {"pads": [0, 1, 1, 1, 1, 0]}),
+    ("slices", (1, 64, 7, 7), (32, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ("few_positions", (1, 64, 3, 3), (40, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+)
+
+CASES = [
+    *(
+        _case(name, x, weights, arithmetic, **attributes)
+        for name, x, weights, attributes in FORMS
+        for arithmetic in DTYPES
+    ),
+    *(
+        _case(f"{name}_finished", x, weights, finished=True, **attributes)
+        for name, x, weights, attributes in FORMS
+        if name in ("small_tiles", "pointwise", "slices", "few_positions")
+    ),
+    _case("large_tiles", (2, 8, 67, 66), (64, 8, 2, 2), finished=True),
+    _case("infinity", _with_infinity(OpCase.random(1, 1, 8, 7, 9)), (40, 8, 3, 3), pads=[1] * 4),
+    _case("subnormal", OpCase.random(1, 1, 8, 7, 9) * np.float32(1e-38), (40, 8, 3, 3)),
+    _case("zeros", OpCase.random(1, 1, 8, 7, 9) * np.float32(0), (40, 8, 3, 3)),
+]
