@@ -10,11 +10,13 @@ from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
 from cugraphmodel.passes.recognize_activations import recognize_activations
+from cugraphmodel.passes.recognize_norms import recognize_norms
 
 __all__ = ["PASSES", "run_passes"]
 
 PASSES = (
     drop_identity,
+    recognize_norms,
     recognize_activations,
     fold_batchnorm,
     fuse_integer_scale,
