@@ -37,9 +37,9 @@ def fold_batchnorm(graph: Graph) -> Graph:
     """Fold per-channel constants that follow a convolution or BatchNormalization into its own.
 
     Takes: a Conv or ConvTranspose, or a BatchNormalization in inference form, of float32 or float64
-    with constant parameters, followed by any number of BatchNormalization in inference form and of Add, Sub, Mul,
-    Div with a constant for each channel (or one for all), where each is the only reader of the
-    value before and no value between is an output of the graph.
+    with constant parameters, followed by any number of BatchNormalization in inference form and of
+    Add, Sub, Mul, Div with a constant for each channel (or one for all), where each is the only
+    reader of the value before and no value between is an output of the graph.
 
     Gives: one node of the first one's kind and index that writes the last one's output. Its weights
     (or scale) and bias are constants derived from the same parameters, in float64 and rounded once.

@@ -89,7 +89,7 @@ def test_folds_grouped_and_one_dimensional_convolutions(opened_device: Device) -
 def test_folds_into_transposed_convolutions(
     bias: str, group: int, weights: tuple[int, ...], opened_device: Device
 ) -> None:
-    more = {"k": normal(6, 4)} if bias else {}
+    more: dict[str, Any] = {"k": normal(6, 4)} if bias else {}
     model = build(
         "(float[2,6,4,3] x) => (float[2,4,A,B] y)",
         f"c = ConvTranspose<group={group}, strides=[2,2]>(x, w{bias}) "
