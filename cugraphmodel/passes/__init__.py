@@ -14,12 +14,14 @@ from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
 from cugraphmodel.passes.precision import Precision, arithmetics_of
 from cugraphmodel.passes.recognize_activations import recognize_activations
+from cugraphmodel.passes.recognize_norms import recognize_norms
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 
 __all__ = ["PASSES", "Precision", "arithmetics_of", "run_passes"]
 
 PASSES = (
     drop_identity,
+    recognize_norms,
     recognize_activations,
     fold_batchnorm,
     fuse_integer_scale,

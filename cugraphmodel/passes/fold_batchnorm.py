@@ -34,12 +34,12 @@ class _Affine:
 
 
 def fold_batchnorm(graph: Graph) -> Graph:
-    """Fold per-channel constants that follow a Conv or BatchNormalization into its own.
+    """Fold per-channel constants that follow a convolution or BatchNormalization into its own.
 
-    Takes: a Conv, or a BatchNormalization in inference form, of float32 or float64 with constant
-    parameters, followed by any number of BatchNormalization in inference form and of Add, Sub, Mul,
-    Div with a constant for each channel (or one for all), where each is the only reader of the
-    value before and no value between is an output of the graph.
+    Takes: a Conv or ConvTranspose, or a BatchNormalization in inference form, of float32 or float64
+    with constant parameters, followed by any number of BatchNormalization in inference form and of
+    Add, Sub, Mul, Div with a constant for each channel (or one for all), where each is the only
+    reader of the value before and no value between is an output of the graph.
 
     Gives: one node of the first one's kind and index that writes the last one's output. Its weights
     (or scale) and bias are constants derived from the same parameters, in float64 and rounded once.
@@ -68,9 +68,9 @@ def fold_batchnorm(graph: Graph) -> Graph:
 
 
 def _can_take_in(graph: Graph, node: Node) -> bool:
-    is_known = (node.domain, node.op_type) == ("", "Conv") or _is_inference_batchnorm(node)
+    is_convolution = not node.domain and node.op_type in ("Conv", "ConvTranspose")
     return (
-        is_known
+        (is_convolution or _is_inference_batchnorm(node))
         and graph.values[node.outputs[0]].dtype in DTYPES
         and all(name in graph.constants for name in node.inputs[1:] if name)
     )
@@ -149,12 +149,11 @@ def _wide(constant: Constant, parameters: Parameters) -> Float64Array:
 def _fold(graph: Graph, first: Node, y: str, affines: Sequence[_Affine]) -> tuple[Graph, Node]:
     """The graph with the derived constants, and the node that reads them and writes ``y``.
 
-    Both kinds of node multiply by their input 1, whose axis 0 is that of the channels, and add
-    their input 2.
+    Every kind of node multiplies by its input 1 and adds its input 2.
     """
     weights = graph.constants[first.inputs[1]]
     bias = graph.constants[first.inputs[2]] if any(first.inputs[2:3]) else None
-    channels = weights.type.shape[0]
+    channels = graph.values[y].shape[1]
     params = frozenset[str]().union(*(affine.params for affine in affines))
     key = digest(weights.key, bias and bias.key, *(affine.key for affine in affines))
 
@@ -164,8 +163,8 @@ def _fold(graph: Graph, first: Node, y: str, affines: Sequence[_Affine]) -> tupl
         for affine in affines:
             factor = factor * affine.compute(parameters)[0]
         array = weights.compute(parameters)
-        per_filter = factor.reshape(-1, *[1] * (array.ndim - 1))
-        return (array.astype(np.float64) * per_filter).astype(array.dtype)
+        spread = _spread_over_weights(first, factor, array.shape)
+        return (array.astype(np.float64) * spread).astype(array.dtype)
 
     @np.errstate(all="ignore")
     def folded_bias(parameters: Parameters) -> npt.NDArray[np.floating]:
@@ -189,3 +188,15 @@ def _fold(graph: Graph, first: Node, y: str, affines: Sequence[_Affine]) -> tupl
     )
     inputs = (first.inputs[0], weights_name, bias_name, *first.inputs[3:])
     return graph, replace(first, inputs=inputs, outputs=(y,))
+
+
+def _spread_over_weights(node: Node, factor: Float64Array, shape: tuple[int, ...]) -> Float64Array:
+    """A number for each channel of the result, in a shape that broadcasts to the node's input 1.
+
+    Weights of a Conv are [M, C / group, *kernel], those of a ConvTranspose [C, M / group, *kernel].
+    """
+    if node.op_type != "ConvTranspose":
+        return factor.reshape(-1, *[1] * (len(shape) - 1))
+    by_group = factor.reshape(-1, shape[1])
+    rows = np.repeat(by_group, shape[0] // len(by_group), axis=0)
+    return rows.reshape(*rows.shape, *[1] * (len(shape) - 2))

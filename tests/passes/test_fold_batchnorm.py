@@ -84,6 +84,22 @@ def test_folds_grouped_and_one_dimensional_convolutions(opened_device: Device) -
     assert ops_of(assert_same_results(line, fold_batchnorm, opened_device)) == ["Conv"]
 
 
+@pytest.mark.parametrize(("group", "weights"), [(1, (6, 4, 2, 2)), (2, (6, 2, 3, 3))])
+@pytest.mark.parametrize("bias", ["", ", k"])
+def test_folds_into_transposed_convolutions(
+    bias: str, group: int, weights: tuple[int, ...], opened_device: Device
+) -> None:
+    more: dict[str, Any] = {"k": normal(6, 4)} if bias else {}
+    model = build(
+        "(float[2,6,4,3] x) => (float[2,4,A,B] y)",
+        f"c = ConvTranspose<group={group}, strides=[2,2]>(x, w{bias}) "
+        "n = BatchNormalization(c, s, b, m, v) y = Mul(n, k3)",
+        **_weights(w=normal(1, *weights), k3=normal(7, 4, 1, 1), **more),
+    )
+    graph = assert_same_results(model, fold_batchnorm, opened_device)
+    assert ops_of(graph) == ["ConvTranspose"]
+
+
 def test_what_follows_the_chain_stays(opened_device: Device) -> None:
     model = _model(CONV + "n = BatchNormalization(c, s, b, m, v) r = Relu(n) y = Add(r, k)", k=K3)
     graph = assert_same_results(model, fold_batchnorm, opened_device)

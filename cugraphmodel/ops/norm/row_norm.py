@@ -96,11 +96,16 @@ def _layer_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[Tensor
 def _layer_norm_lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
-    """Scale and bias are mostly one row; of any other shape they are spread out first."""
+    """Scale and bias are mostly one row, or a number for each index of the axis before the rows.
+
+    Of any other shape they are spread out first.
+    """
     x, parameters = required(inputs), (required(inputs, 1), optional(inputs, 2))
     axis = normalize_axis(int(node.attributes.get("axis", -1)), len(x.shape))
     num_rows, row_shape = math.prod(x.shape[:axis]), x.shape[axis:]
     given = [parameter for parameter in parameters if parameter is not None]
+    if _are_per_channel(given, x.shape, axis):
+        return [_launch(node, x, outputs, num_rows, parameters, "row % period", x.shape[axis - 1])]
     of_one_row = all(math.prod(parameter.shape[: -len(row_shape)]) == 1 for parameter in given)
     shape, index = (row_shape, "i") if of_one_row else (x.shape, "row * row_size + i")
     launches: list[Launch] = []
@@ -109,6 +114,20 @@ def _layer_norm_lower(
         for parameter in parameters
     ]
     return [*launches, _launch(node, x, outputs, num_rows, affine, index)]
+
+
+def _are_per_channel(parameters: Sequence[Value], x_shape: Shape, axis: int) -> bool:
+    """Whether each has one element for each index of the axis before ``axis``, more than one."""
+    before = len(x_shape) - axis + 1
+    return (
+        axis > 0
+        and x_shape[axis - 1] > 1
+        and all(
+            parameter.shape[-before : len(parameter.shape) - before + 1] == x_shape[axis - 1 : axis]
+            and parameter.size == x_shape[axis - 1]
+            for parameter in parameters
+        )
+    )
 
 
 def _spread(parameter: Value, shape: Shape, launches: list[Launch]) -> Value | Workspace:
