@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cugraphmodel.ir import Graph
 from cugraphmodel.ops.matmul.tensor_core import Arithmetic
+from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
@@ -28,6 +29,7 @@ PASSES = (
     fuse_matmul_bias,
     fuse_residual,
     fuse_activation,
+    channels_last,
 )
 """In the order in which they run."""
 

@@ -1,0 +1,402 @@
+"""How each operator looks when its tensors are channels-last: the rules of ``channels_last``.
+
+A tensor [N, C, *spatial] has a twin [N, *spatial, C]: another value, with a name of its own. A rule
+takes a node and gives nodes that read twins and make twins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraphmodel.front.fold import digest
+from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType
+from cugraphmodel.ops.arguments import ints_of, normalize_axis
+from cugraphmodel.ops.conv.conv import MAX_DIRECT_FILTERS
+
+__all__ = ["RULES", "Conversion", "Twins", "from_last", "is_same_bytes", "reshape", "to_last"]
+
+T = TypeVar("T")
+Shape = tuple[int, ...]
+
+MAX_STEM_CHANNELS = 7
+"""An input of up to so many channels is an image: its planes are read as they are."""
+
+ELEMENTWISE = frozenset(
+    """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
+    Cast Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid
+    HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu
+    Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish
+    Tan Tanh ThresholdedRelu Where Xor
+    """.split()  # noqa: SIM905 - one name a line would fill a screen
+)
+REDUCTIONS = frozenset(
+    """
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+    ReduceSum ReduceSumSquare
+    """.split()  # noqa: SIM905
+)
+VIEWS = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
+
+
+def to_last(numbers: Sequence[T]) -> tuple[T, ...]:
+    """What belongs to the axes (N, C, *spatial), in the order (N, *spatial, C)."""
+    return (numbers[0], *numbers[2:], numbers[1])
+
+
+def from_last(numbers: Sequence[T]) -> tuple[T, ...]:
+    """The reverse of :func:`to_last`."""
+    return (numbers[0], numbers[-1], *numbers[1:-1])
+
+
+def is_same_bytes(shape: Shape) -> bool:
+    """Whether a tensor [N, C, *spatial] and its twin hold the same bytes."""
+    return shape[1] == 1 or math.prod(shape[2:]) == 1 or 0 in shape
+
+
+def reshape(source: str, target: str, shape: Shape) -> Node:
+    """A view of a value as a shape."""
+    host_values = {1: np.array(shape, np.int64)}
+    return Node(
+        "Reshape",
+        (source, ""),
+        (target,),
+        version=14,
+        attributes={"allowzero": 1},
+        host_values=host_values,
+    )
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A node in channels-last form.
+
+    Attributes:
+        nodes: what stands for it.
+        reads, makes: names of the tensors whose twins the nodes read and make.
+        constants: those that the nodes read and the graph has not.
+        inner: values between the nodes.
+        conv_bytes: of input and output, if it is a convolution of at least 4 channels a group.
+    """
+
+    nodes: tuple[Node, ...]
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    inner: Mapping[str, TensorType] = field(default_factory=dict)
+    conv_bytes: int = 0
+
+
+class Twins:
+    """Which values of a graph have a twin so far."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.makers = {name: node for node in graph.nodes for name in node.outputs if name}
+        self._have: set[str] = set()
+        self._suffix = " (channels last)"
+        while any(name.endswith(self._suffix) for name in graph.values):
+            self._suffix += " "
+
+    def add(self, names: Sequence[str]) -> None:
+        """These have twins from now on."""
+        self._have.update(names)
+
+    def has(self, name: str) -> bool:
+        """Whether a value has a twin."""
+        return name in self._have
+
+    def name(self, name: str, more: str = "") -> str:
+        """What the twin of a value is called; with ``more``, another value derived from it."""
+        return f"{name}{more}{self._suffix}"
+
+    def shape(self, name: str) -> Shape:
+        """The shape of a value of the graph, before it has a twin."""
+        return self.graph.values[name].shape
+
+    def source(self, name: str) -> str | None:
+        """The value whose transpose a value without a twin is, where that is its twin."""
+        maker = self.makers.get(name)
+        if maker is None or (maker.domain, maker.op_type) != ("", "Transpose"):
+            return None
+        if self.has(maker.inputs[0]):
+            return None
+        rank = len(self.shape(name))
+        permutation = maker.attributes.get("perm", range(rank)[::-1])
+        is_twin = to_last(permutation) == tuple(range(rank))
+        return maker.inputs[0] if is_twin and rank > 2 else None
+
+    def is_at_hand(self, name: str) -> bool:
+        """Whether a value has a twin, or gets one without a copy."""
+        shape = self.shape(name)
+        if self.has(name):
+            return True
+        if len(shape) < 3 or name in self.graph.constants:
+            return False
+        return is_same_bytes(shape) or self.source(name) is not None
+
+    def moved(
+        self, name: str, permutation: Sequence[int], rank: int | None = None
+    ) -> tuple[str, Constant]:
+        """A constant with its axes permuted, after leading axes of size 1 up to ``rank``."""
+        constant = self.graph.constants[name]
+        padding = [1] * ((rank or len(constant.type.shape)) - len(constant.type.shape))
+        padded = (*padding, *constant.type.shape)
+        shape = tuple(padded[axis] for axis in permutation)
+
+        def compute(parameters: Parameters) -> npt.NDArray[Any]:
+            array = constant.compute(parameters).reshape(padded).transpose(permutation)
+            return np.ascontiguousarray(array)
+
+        moved = Constant(
+            f"transposed {digest(constant.key, padded, tuple(permutation))}",
+            TensorType(constant.type.dtype, shape),
+            constant.params,
+            compute,
+        )
+        return self.name(name, f" as {list(permutation)}"), moved
+
+
+def _conv(twins: Twins, node: Node) -> Conversion | None:
+    """Conv and FusedConv with constant weights; of floats."""
+    x, weights, *_ = node.inputs
+    if weights not in twins.graph.constants or 0 in twins.shape(weights):
+        return None
+    rank, y = len(twins.shape(x)), node.outputs[0]
+    if not 3 <= rank <= 5 or len(twins.shape(weights)) != rank:
+        return None
+    bias, residual = (*node.inputs[2:], "", "")[:2]
+    all_filters, channels = twins.shape(weights)[:2]
+    groups = int(node.attributes.get("group", 1))
+    attributes = {name: value for name, value in node.attributes.items() if name != "kernel_shape"}
+    fused = replace(node, domain="cugraphmodel", version=1, attributes=attributes)
+    twin = twins.name(y)
+    if groups == 1 and channels <= MAX_STEM_CHANNELS and not residual and not twins.is_at_hand(x):
+        return Conversion((replace(fused, op_type="StemConv", outputs=(twin,)),), (), (y,))
+    is_direct = groups > 1 and all_filters // groups <= MAX_DIRECT_FILTERS
+    taps_first = (*range(2, rank), 1, 0)
+    permutation = taps_first if is_direct else to_last(range(rank))
+    packed_name, packed = twins.moved(weights, permutation)
+    reads = tuple(filter(None, (x, residual)))
+    inputs = (twins.name(x), packed_name, bias, residual and twins.name(residual))
+    op_type = "ChannelsLastDirectConv" if is_direct else "ChannelsLastConv"
+    converted = replace(fused, op_type=op_type, inputs=inputs, outputs=(twin,))
+    num_bytes = twins.graph.values[x].num_bytes + twins.graph.values[y].num_bytes
+    return Conversion(
+        (converted,),
+        reads,
+        (y,),
+        {packed_name: packed},
+        conv_bytes=num_bytes if channels >= 4 else 0,
+    )
+
+
+def _one_to_one(
+    twins: Twins,
+    node: Node,
+    attributes: Mapping[str, Any] | None = None,
+    host_values: Mapping[int, npt.NDArray[Any]] | None = None,
+) -> Conversion | None:
+    """The same operator on the twin of its first input, with other attributes."""
+    x, outputs = node.inputs[0], [name for name in node.outputs if name]
+    if not twins.has(x) or any(len(twins.shape(name)) < 3 for name in outputs):
+        return None
+    converted = replace(
+        node,
+        inputs=(twins.name(x), *node.inputs[1:]),
+        outputs=tuple(name and twins.name(name) for name in node.outputs),
+        attributes={**node.attributes, **(attributes or {})},
+        host_values={**node.host_values, **(host_values or {})},
+    )
+    return Conversion((converted,), (x,), tuple(outputs))
+
+
+def _moved_axis(axis: int, rank: int) -> int:
+    """Where an axis of a tensor is in its twin."""
+    return to_last(range(rank)).index(normalize_axis(axis, rank))
+
+
+def _moved_axes(twins: Twins, x: str, axes: Sequence[int] | None, count: int) -> list[int]:
+    """Likewise several axes; without, the first ``count``."""
+    rank = len(twins.shape(x))
+    return [_moved_axis(axis, rank) for axis in (range(count) if axes is None else axes)]
+
+
+def _elementwise(twins: Twins, node: Node) -> Conversion | None:
+    """Operands with twins, and constants; what has one element is the same in both forms."""
+    y = node.outputs[0]
+    rank = len(twins.shape(y))
+    inputs: list[str] = []
+    reads: list[str] = []
+    constants: dict[str, Constant] = {}
+    for name in node.inputs:
+        if not name or (math.prod(twins.shape(name)) == 1 and not twins.has(name)):
+            inputs.append(name)
+        elif name in twins.graph.constants:
+            moved_name, constants[moved_name] = twins.moved(name, to_last(range(rank)), rank)
+            inputs.append(moved_name)
+        elif len(twins.shape(name)) == rank and twins.is_at_hand(name):
+            inputs.append(twins.name(name))
+            reads.append(name)
+        else:
+            return None
+    if not any(map(twins.has, reads)):
+        return None
+    converted = replace(node, inputs=tuple(inputs), outputs=(twins.name(y),))
+    return Conversion((converted,), tuple(reads), (y,), constants)
+
+
+def _pool(twins: Twins, node: Node) -> Conversion | None:
+    """MaxPool without indices, AveragePool."""
+    if any(node.outputs[1:]):
+        return None
+    conversion = _one_to_one(twins, replace(node, outputs=node.outputs[:1]))
+    if conversion is None:
+        return None
+    (converted,) = conversion.nodes
+    op_type = f"ChannelsLast{node.op_type}"
+    named = replace(converted, op_type=op_type, domain="cugraphmodel", version=1)
+    return replace(conversion, nodes=(named,))
+
+
+def _global_pool(twins: Twins, node: Node) -> Conversion | None:
+    """A reduction over the axes between the first and the last."""
+    op_type = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}[node.op_type]
+    axes = list(range(1, len(twins.shape(node.inputs[0])) - 1))
+    reduction = replace(node, op_type=op_type, version=13, attributes={"axes": axes, "keepdims": 1})
+    return _one_to_one(twins, reduction)
+
+
+def _reduction(twins: Twins, node: Node) -> Conversion | None:
+    """Over named axes that are kept, or over all spatial ones: then the result has no twin."""
+    x, axes = node.inputs[0], ints_of(node, "axes", 1)
+    rank = len(twins.shape(x))
+    if not axes or not twins.has(x):
+        return None
+    moved = [_moved_axis(axis, rank) for axis in axes]
+    plain = replace(
+        node, inputs=(x,), host_values={}, attributes={**node.attributes, "axes": moved}
+    )
+    if node.attributes.get("keepdims", 1):
+        return _one_to_one(twins, plain)
+    if sorted(moved) != list(range(1, rank - 1)):
+        return None
+    return Conversion((replace(plain, inputs=(twins.name(x),)),), (x,), ())
+
+
+def _concat(twins: Twins, node: Node) -> Conversion | None:
+    """Parts with twins, and constants."""
+    conversion = _elementwise(twins, node)
+    rank = len(twins.shape(node.outputs[0]))
+    if conversion is None or any(len(twins.shape(name)) != rank for name in node.inputs):
+        return None
+    (converted,) = conversion.nodes
+    axis = _moved_axis(int(node.attributes["axis"]), rank)
+    named = replace(converted, attributes={**node.attributes, "axis": axis})
+    return replace(conversion, nodes=(named,))
+
+
+def _along_axis(default: int) -> Rule:
+    """Operators with one attribute ``axis``."""
+
+    def rule(twins: Twins, node: Node) -> Conversion | None:
+        axis = int(node.attributes.get("axis", default))
+        moved = _moved_axis(axis, len(twins.shape(node.inputs[0])))
+        return _one_to_one(twins, node, {"axis": moved})
+
+    return rule
+
+
+def _softmax(twins: Twins, node: Node) -> Conversion | None:
+    """From opset 13 on, where it is along one axis."""
+    return _along_axis(-1)(twins, node) if node.version >= 13 else None
+
+
+def _pad(twins: Twins, node: Node) -> Conversion | None:
+    x = node.inputs[0]
+    moved = _moved_axes(twins, x, ints_of(node, "axes", 3), len(twins.shape(x)))
+    return _one_to_one(twins, node, host_values={3: np.array(moved, np.int64)})
+
+
+def _slice(twins: Twins, node: Node) -> Conversion | None:
+    x = node.inputs[0]
+    starts = ints_of(node, "starts", 1) or []
+    moved = _moved_axes(twins, x, ints_of(node, "axes", 3), len(starts))
+    return _one_to_one(twins, node, host_values={3: np.array(moved, np.int64)})
+
+
+def _resize(twins: Twins, node: Node) -> Conversion | None:
+    x = node.inputs[0]
+    moved = _moved_axes(twins, x, ints_of(node, "axes", -1), len(twins.shape(x)))
+    return _one_to_one(twins, node, {"axes": moved})
+
+
+def _view(twins: Twins, node: Node) -> Conversion | None:
+    """Views that leave images and channels as they are."""
+    x, y = node.inputs[0], node.outputs[0]
+    before, after = twins.shape(x), twins.shape(y)
+    if not twins.has(x) or len(after) < 3 or after[:2] != before[:2] or any(node.outputs[1:]):
+        return None
+    view = reshape(twins.name(x), twins.name(y), to_last(after))
+    return Conversion((replace(view, name=node.name, index=node.index),), (x,), (y,))
+
+
+def _transpose(twins: Twins, node: Node) -> Conversion | None:
+    """One transpose of the twin, or none where that has the axes in the order asked for."""
+    x = node.inputs[0]
+    if not twins.has(x):
+        return None
+    rank = len(twins.shape(x))
+    places = from_last(range(rank))
+    permutation = [places[axis] for axis in node.attributes.get("perm", range(rank)[::-1])]
+    read = replace(node, inputs=(twins.name(x),))
+    if permutation == list(range(rank)):
+        return Conversion((replace(read, op_type="Identity", attributes={}),), (x,), ())
+    return Conversion((replace(read, attributes={"perm": permutation}),), (x,), ())
+
+
+def _batch_normalization(twins: Twins, node: Node) -> Conversion | None:
+    """In inference form, on a matrix of positions and channels: views of the twins."""
+    x, y = node.inputs[0], node.outputs[0]
+    is_training = node.version >= 14 and node.attributes.get("training_mode", 0)
+    if not twins.has(x) or is_training or any(node.outputs[1:]):
+        return None
+    if not node.attributes.get("spatial", 1):
+        return None
+    value = twins.graph.values[x]
+    channels = value.shape[1]
+    matrix = TensorType(value.dtype, (value.size // max(channels, 1), channels))
+    before, after = twins.name(y, " before"), twins.name(y, " after")
+    nodes = (
+        reshape(twins.name(x), before, matrix.shape),
+        replace(node, inputs=(before, *node.inputs[1:]), outputs=(after,)),
+        reshape(after, twins.name(y), to_last(value.shape)),
+    )
+    return Conversion(nodes, (x,), (y,), inner={before: matrix, after: matrix})
+
+
+Rule = Callable[[Twins, Node], Conversion | None]
+
+RULES: Mapping[tuple[str, str], Rule] = {
+    ("", "Conv"): _conv,
+    ("cugraphmodel", "FusedConv"): _conv,
+    **{("", op_type): _elementwise for op_type in ELEMENTWISE},
+    **{("", op_type): _pool for op_type in ("AveragePool", "MaxPool")},
+    **{("", op_type): _global_pool for op_type in ("GlobalAveragePool", "GlobalMaxPool")},
+    **{("", op_type): _reduction for op_type in REDUCTIONS},
+    **{("", op_type): _softmax for op_type in ("LogSoftmax", "Softmax")},
+    **{("", op_type): _resize for op_type in ("Resize", "Upsample")},
+    **{("", op_type): _view for op_type in VIEWS},
+    ("", "BatchNormalization"): _batch_normalization,
+    ("", "Concat"): _concat,
+    ("", "Pad"): _pad,
+    ("", "Slice"): _slice,
+    ("", "Split"): _along_axis(0),
+    ("", "Transpose"): _transpose,
+}
