@@ -11,7 +11,8 @@
 //   tf32x3      floats as sums of two tf32; of the four products of halves the smallest is left out.
 //               (Markidis et al., "NVIDIA Tensor Core Programmability, Performance & Precision",
 //               2018). A tensor core adds toward zero, so the large products of every TILE_DEPTH
-//               are added up outside it (Ootomo and Yokota, arXiv 2203.03341).
+//               are added up outside it (Ootomo and Yokota, arXiv 2203.03341), and what it has cut off on
+//               average is added to the small ones: without that, layer after layer shrinks.
 #include "device.cuh"
 #include "async_copy.cuh"
 #include "tensor_core.cuh"
@@ -183,18 +184,33 @@ CG_DEV void multiply(Sums& sums, const unsigned (*left)[4], const unsigned (*rig
   }
 }
 
-CG_DEV void add(Sums& sums, Sums& more) {
+// sums += factor * more
+CG_DEV void add(Sums& sums, Sums& more, float factor = 1.0f) {
 #pragma unroll
-  for (int n = 0; n < Sums::kCount; ++n) sums.flat(n) += more.flat(n);
+  for (int n = 0; n < Sums::kCount; ++n) {
+    sums.flat(n) = cg_fma(factor, more.flat(n), sums.flat(n));
+  }
 }
 
-// sums += left @ right^T over the depth of one tile. `small` has what tf32x3 adds up apart.
-CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, int thread, Sums& sums,
-                           Sums& small) {
+constexpr int kSteps = kChunks / 2;  // mma instructions along the depth of a tile
+constexpr int kStepDepth = 2 * kChunkElements;
+
+// What cutting off takes on average from a sum over `depth` elements of a tile, as a share of it. One
+// mma cuts off half a last bit, which is 2^-24 / m of a sum with the mantissa m, or 2^-25 / ln 2 by the
+// law of first digits; the n-th of N cuts a sum that is n / N of the whole.
+CG_DEV float cut_off(int depth) {
+  const int num_steps = depth < TILE_DEPTH ? (depth - 1) / kStepDepth + 1 : kSteps;
+  return 4.2995e-8f * (num_steps + 1) / 2;
+}
+
+// sums += left @ right^T over the `depth` of one tile, beyond which it has zeros. `small` has what
+// tf32x3 adds up apart.
+CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, int depth, int thread,
+                           Sums& sums, Sums& small) {
   if constexpr (kArithmetic == tf32x3) {
     Sums large;
 #pragma unroll
-    for (int step = 0; step < kChunks / 2; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       Fragments high;
       high.load(left_tile, right_tile, thread, step);
       const Fragments low = high.split();
@@ -203,9 +219,10 @@ CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, in
       multiply(small, high.left, low.right);
     }
     add(sums, large);
+    add(small, large, cut_off(depth));
   } else {
 #pragma unroll
-    for (int step = 0; step < kChunks / 2; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       Fragments fragments;
       fragments.load(left_tile, right_tile, thread, step);
       if constexpr (kArithmetic == tf32) fragments.round_to_tf32();
@@ -217,30 +234,32 @@ CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, in
 typedef Scalar LeftTiles[NUM_STAGES][TILE_ROWS * TILE_DEPTH];
 typedef Scalar RightTiles[NUM_STAGES][TILE_COLUMNS * TILE_DEPTH];
 
-// left @ right^T over num_steps tiles. Left and Right have load(tile, thread), as Rows has.
+// left @ right^T over a depth. Left and Right have load(tile, thread), as Rows has.
 template <typename Left, typename Right>
-CG_DEV Sums multiply_all(Left left, Right right, int num_steps, LeftTiles& left_tiles,
+CG_DEV Sums multiply_all(Left left, Right right, int depth, LeftTiles& left_tiles,
                          RightTiles& right_tiles, int thread) {
+  const int num_tiles = (depth - 1) / TILE_DEPTH + 1;
   Sums sums, small;
 #pragma unroll
-  for (int step = 0; step < NUM_STAGES - 1; ++step) {
-    if (step < num_steps) {
-      left.load(left_tiles[step], thread);
-      right.load(right_tiles[step], thread);
+  for (int tile = 0; tile < NUM_STAGES - 1; ++tile) {
+    if (tile < num_tiles) {
+      left.load(left_tiles[tile], thread);
+      right.load(right_tiles[tile], thread);
     }
     cg_cp_async_commit();
   }
   int reading = 0, writing = NUM_STAGES - 1;
-  for (int step = 0; step < num_steps; ++step) {
+  for (int tile = 0; tile < num_tiles; ++tile) {
     cg_cp_async_wait<NUM_STAGES - 2>();
     __syncthreads();  // the tile is there, and nobody reads the one that comes next any more
-    if (step + NUM_STAGES - 1 < num_steps) {
+    if (tile + NUM_STAGES - 1 < num_tiles) {
       left.load(left_tiles[writing], thread);
       right.load(right_tiles[writing], thread);
     }
     cg_cp_async_commit();
     writing = writing + 1 == NUM_STAGES ? 0 : writing + 1;
-    multiply_tiles(left_tiles[reading], right_tiles[reading], thread, sums, small);
+    multiply_tiles(left_tiles[reading], right_tiles[reading], depth - tile * TILE_DEPTH, thread, sums,
+                   small);
     reading = reading + 1 == NUM_STAGES ? 0 : reading + 1;
   }
   if constexpr (kArithmetic == tf32x3) add(sums, small);

@@ -52,9 +52,8 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
                                  place.depth, thread);
   mma_tile::Rows<TILE_COLUMNS> right(place.matrices.right, place.column0, place.columns, depth0,
                                      depth_end, place.depth, thread);
-  const int num_steps = (depth_end - depth0 + TILE_DEPTH - 1) / TILE_DEPTH;
   mma_tile::Sums sums =
-      mma_tile::multiply_all(left, right, num_steps, left_tiles, right_tiles, thread);
+      mma_tile::multiply_all(left, right, depth_end - depth0, left_tiles, right_tiles, thread);
   if constexpr (mma_tile::kArithmetic == mma_tile::tf32x3) {
     mma_tile::mend(sums, place, depth0, depth_end, thread);
   }
