@@ -6,7 +6,7 @@ operator are two specs; the newest one that is not newer than the model's opset 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,9 @@ class OpSpec:
         is_view: the first output has the bytes of the first input, so nothing runs.
         tables: ``node -> arrays`` that the kernels read, made of attributes: a tree, say. They come
             as inputs after the node's own. Raises :class:`Unsupported` for what makes no table.
+        alternatives: ``(node, inputs) -> attributes``: sets of attributes with each of which
+            ``lower`` gives other launches for the same result, the first being what it gives
+            without any. Measuring chooses among them.
     """
 
     op_type: str
@@ -52,6 +55,9 @@ class OpSpec:
     is_view: bool = False
     domain: str = ""
     tables: Callable[[Node], Sequence[npt.NDArray[Any]]] | None = None
+    alternatives: Callable[[Node, Sequence[Value | None]], Sequence[Mapping[str, Any]]] | None = (
+        None
+    )
 
 
 _SPECS: dict[tuple[str, str], dict[int, OpSpec]] = {}

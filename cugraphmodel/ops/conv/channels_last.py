@@ -35,8 +35,10 @@ from cugraphmodel.ops.matmul.product import (
 from cugraphmodel.ops.matmul.tensor_core import (
     Arithmetic,
     MmaKernel,
+    Tiling,
     fits_tensor_cores,
     launch_on_tensor_cores,
+    tilings,
 )
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
@@ -143,7 +145,7 @@ def _lower(
     conv, y = _Conv.of(node, inputs), required(outputs)
     arithmetic = node.attributes.get("arithmetic")
     if arithmetic is not None:
-        return _launches_on_tensor_cores(conv, y, arithmetic)
+        return _launches_on_tensor_cores(conv, y, arithmetic, Tiling.of(node.attributes))
     if conv.groups == 1 and conv.window.is_identity:
         epilogue = Epilogue(conv.bias, (0, 1), residual=conv.residual)
         epilogue = epilogue.with_activation_of(conv.attributes)
@@ -157,11 +159,23 @@ def conv_fits_tensor_cores(node: Node, inputs: Sequence[Value | None]) -> bool:
     return conv.groups == 1 and fits_tensor_cores(conv.product, conv.x.dtype, conv.channels)
 
 
-def _launches_on_tensor_cores(conv: _Conv, y: Value, arithmetic: Arithmetic) -> Sequence[Launch]:
+def _alternatives(node: Node, inputs: Sequence[Value | None]) -> Sequence[Mapping[str, Any]]:
+    """Tilings, on tensor cores."""
+    if "arithmetic" not in node.attributes:
+        return []
+    conv = _Conv.of(node, inputs)
+    return [tiling.attributes for tiling in tilings(conv.product, conv.x.dtype)]
+
+
+def _launches_on_tensor_cores(
+    conv: _Conv, y: Value, arithmetic: Arithmetic, tiling: Tiling | None
+) -> Sequence[Launch]:
     epilogue = Epilogue(conv.bias, (0, 1), residual=conv.residual)
     epilogue = epilogue.with_activation_of(conv.attributes)
     if conv.window.is_identity:
-        return launch_on_tensor_cores(conv.product, conv.x, conv.weights, y, epilogue, arithmetic)
+        return launch_on_tensor_cores(
+            conv.product, conv.x, conv.weights, y, epilogue, arithmetic, tiling
+        )
     kernel = MmaKernel(
         "ops/conv/mma_conv.cu",
         "mma_conv",
@@ -172,7 +186,7 @@ def _launches_on_tensor_cores(conv: _Conv, y: Value, arithmetic: Arithmetic) -> 
             ("INDEX", index_type(conv.x.size)),
         ),
     )
-    return kernel.launches(conv.product, y, epilogue, arithmetic)
+    return kernel.launches(conv.product, y, epilogue, arithmetic, tiling)
 
 
 def _launch_tiled(conv: _Conv, y: Value) -> Launch:
@@ -232,6 +246,13 @@ def _lower_direct(
 
 
 register(
-    OpSpec("ChannelsLastConv", 1, _infer, _lower, domain="cugraphmodel"),
+    OpSpec(
+        "ChannelsLastConv",
+        1,
+        _infer,
+        _lower,
+        domain="cugraphmodel",
+        alternatives=_alternatives,
+    ),
     OpSpec("ChannelsLastDirectConv", 1, _infer, _lower_direct, domain="cugraphmodel"),
 )

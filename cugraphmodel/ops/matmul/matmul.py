@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, operands_of_one_dtype, required, residual_of
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.product import Epilogue, Product, launch_product
-from cugraphmodel.ops.matmul.tensor_core import launch_on_tensor_cores
+from cugraphmodel.ops.matmul.tensor_core import Tiling, launch_on_tensor_cores, tilings
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
@@ -87,7 +88,17 @@ def _launches(
     arithmetic = node.attributes.get("arithmetic")
     if arithmetic is None:
         return [launch_product(product, left, right, y, epilogue)]
-    return launch_on_tensor_cores(product, left, right, y, epilogue, arithmetic)
+    tiling = Tiling.of(node.attributes)
+    return launch_on_tensor_cores(product, left, right, y, epilogue, arithmetic, tiling)
+
+
+def _alternatives(node: Node, inputs: Sequence[Value | None]) -> Sequence[Mapping[str, Any]]:
+    """Tilings, on tensor cores."""
+    if "arithmetic" not in node.attributes:
+        return []
+    left, right = required(inputs), required(inputs, 1)
+    product = matrix_product(node, left, right)
+    return [tiling.attributes for tiling in tilings(product, left.dtype)]
 
 
 def _gemm_product(node: Node, left: Value, right: Value) -> Product:
@@ -145,7 +156,21 @@ def _lower_gemm(
 
 register(
     OpSpec("MatMul", 1, _infer_matmul, _lower_matmul),
-    OpSpec("FusedMatMul", 1, _infer_matmul, _lower_matmul, domain="cugraphmodel"),
+    OpSpec(
+        "FusedMatMul",
+        1,
+        _infer_matmul,
+        _lower_matmul,
+        domain="cugraphmodel",
+        alternatives=_alternatives,
+    ),
     OpSpec("Gemm", 7, _infer_gemm, _lower_gemm),
-    OpSpec("FusedGemm", 1, _infer_gemm, _lower_gemm, domain="cugraphmodel"),
+    OpSpec(
+        "FusedGemm",
+        1,
+        _infer_gemm,
+        _lower_gemm,
+        domain="cugraphmodel",
+        alternatives=_alternatives,
+    ),
 )

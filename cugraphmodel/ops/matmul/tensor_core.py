@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from cugraphmodel.ops.matmul.product import (
 
 __all__ = [
     "Arithmetic",
+    "MmaKernel",
     "MmaTile",
-    "choose_mma_tile",
+    "Tiling",
     "fits_tensor_cores",
     "launch_on_tensor_cores",
+    "tilings",
 ]
 
 Arithmetic = Literal["f16", "bf16", "tf32", "tf32x3"]
@@ -35,8 +37,6 @@ CHUNK_BYTES = 16
 """What one copy brings: neighbours along the depth."""
 MIN_COLUMNS = 8
 """With fewer, most of a tile would be empty."""
-MAX_BLOCKS = 2 * WAVE_BLOCKS
-"""Slices of the depth give a product up to so many blocks."""
 MAX_SLICES = 16
 THREADS = 256
 
@@ -69,34 +69,81 @@ class MmaTile:
         )
 
 
-LARGE_TILE = MmaTile(64, 64, 128, 32, 32, 3)
-SMALL_TILE = MmaTile(32, 32, 128, 16, 16, 4)
-FLAT_TILE = MmaTile(16, 64, 128, 16, 16, 4)
+TILES = {
+    "16x64": MmaTile(16, 64, 128, 16, 16, 4),
+    "32x32": MmaTile(32, 32, 128, 16, 16, 4),
+    "32x64": MmaTile(32, 64, 128, 16, 32, 4),
+    "64x32": MmaTile(64, 32, 128, 32, 16, 4),
+    "64x64": MmaTile(64, 64, 128, 32, 32, 3),
+    "64x128": MmaTile(64, 128, 64, 32, 32, 4),
+    "128x64": MmaTile(128, 64, 64, 32, 32, 4),
+    "128x128": MmaTile(128, 128, 64, 64, 32, 3),
+}
+"""All there are, by rows and columns; each fits into the 48 KiB that any block may have."""
 
 
-def choose_mma_tile(
-    rows: int, columns: int, depth_bytes: int, num_products: int
-) -> tuple[MmaTile, int]:
-    """A tile, and into how many slices the depth is cut.
+@dataclass(frozen=True)
+class Tiling:
+    """A tile, by its name in ``TILES``, and the slices of the depth that blocks share."""
 
-    The largest tile that gives every multiprocessor of a large GPU a block; if even the smallest
-    leaves some without, blocks share the depth.
+    tile: str
+    num_slices: int
+
+    @staticmethod
+    def of(attributes: Mapping[str, Any]) -> Tiling | None:
+        """The one that a node asks for, if it does."""
+        if "tile" not in attributes:
+            return None
+        return Tiling(attributes["tile"], attributes["num_slices"])
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Those of a node that asks for it."""
+        return {"tile": self.tile, "num_slices": self.num_slices}
+
+
+def static_tiling(product: Product, dtype: np.dtype) -> Tiling:
+    """What to take where nothing was measured.
+
+    The largest of three tiles that gives every multiprocessor of a large GPU a block; if even the
+    smallest leaves some without, as many slices as there are idle ones.
     """
+    if product.rows > TILES["16x64"].rows and _num_blocks(product, "64x64") >= WAVE_BLOCKS:
+        return Tiling("64x64", 1)
+    tile = "16x64" if product.rows <= TILES["16x64"].rows else "32x32"
+    fitting = _slice_counts(product, dtype, tile, 2 * WAVE_BLOCKS)
+    return Tiling(tile, fitting[-1])
 
-    def blocks(tile: MmaTile) -> int:
-        return ceil_div(rows, tile.rows) * ceil_div(columns, tile.columns) * num_products
 
-    if rows > FLAT_TILE.rows and blocks(LARGE_TILE) >= WAVE_BLOCKS:
-        return LARGE_TILE, 1
-    tile = FLAT_TILE if rows <= FLAT_TILE.rows else SMALL_TILE
-    num_slices = 1
+def tilings(product: Product, dtype: np.dtype) -> list[Tiling]:
+    """All that are worth measuring, the static one first."""
+    first = static_tiling(product, dtype)
+    found = [
+        Tiling(tile, num_slices)
+        for tile, shape in TILES.items()
+        if shape.rows <= max(32, 2 * product.rows) and shape.columns <= max(64, 2 * product.columns)
+        for num_slices in _slice_counts(product, dtype, tile, 3 * WAVE_BLOCKS)
+    ]
+    return [first, *(tiling for tiling in found if tiling != first)]
+
+
+def _num_blocks(product: Product, tile: str) -> int:
+    shape = TILES[tile]
+    tiles = ceil_div(product.rows, shape.rows) * ceil_div(product.columns, shape.columns)
+    return tiles * product.num_batches
+
+
+def _slice_counts(product: Product, dtype: np.dtype, tile: str, max_blocks: int) -> list[int]:
+    """Powers of two that give at most so many blocks, and each at least two tiles of the depth."""
+    counts = [1]
+    steps = product.depth * dtype.itemsize // TILES[tile].depth_bytes
     while (
-        num_slices < MAX_SLICES
-        and blocks(tile) * num_slices * 2 <= MAX_BLOCKS
-        and depth_bytes >= num_slices * 4 * tile.depth_bytes
+        counts[-1] < MAX_SLICES
+        and 2 * counts[-1] * _num_blocks(product, tile) <= max_blocks
+        and steps >= 4 * counts[-1]
     ):
-        num_slices *= 2
-    return tile, num_slices
+        counts.append(2 * counts[-1])
+    return counts
 
 
 def fits_tensor_cores(product: Product, dtype: np.dtype, run: int = 0) -> bool:
@@ -138,7 +185,12 @@ class MmaKernel:
     macros: tuple[tuple[str, str], ...] = ()
 
     def launches(
-        self, product: Product, y: Value, epilogue: Epilogue, arithmetic: Arithmetic
+        self,
+        product: Product,
+        y: Value,
+        epilogue: Epilogue,
+        arithmetic: Arithmetic,
+        tiling: Tiling | None,
     ) -> Sequence[Launch]:
         """One launch, or two where blocks share the depth.
 
@@ -147,12 +199,14 @@ class MmaKernel:
             y: [*batch, rows, columns], contiguous, of any float dtype.
             epilogue: what becomes of a sum.
             arithmetic: ``"f16"`` for float16, ``"bf16"`` for bfloat16, else one of float32.
+            tiling: None for the static rule's.
+            tiling: None for the static rule's.
         """
         dtype = self.operands[0].dtype
-        depth_bytes, batches = product.depth * dtype.itemsize, product.num_batches
-        tile, num_slices = choose_mma_tile(product.rows, product.columns, depth_bytes, batches)
-        tiles = ceil_div(product.rows, tile.rows) * ceil_div(product.columns, tile.columns)
-        grid, block = (tiles * batches, num_slices, 1), (tile.threads, 1, 1)
+        chosen = tiling or static_tiling(product, dtype)
+        tile, num_slices = TILES[chosen.tile], chosen.num_slices
+        grid = (_num_blocks(product, chosen.tile), num_slices, 1)
+        block = (tile.threads, 1, 1)
         types = (
             ("SCALAR", c_type(dtype)),
             ("RESULT", c_type(y.dtype)),
@@ -195,9 +249,10 @@ def launch_on_tensor_cores(
     y: Value,
     epilogue: Epilogue,
     arithmetic: Arithmetic,
+    tiling: Tiling | None,
 ) -> Sequence[Launch]:
     """The launches of a product that :func:`fits_tensor_cores`; see :class:`MmaKernel`."""
     sizes = (np.int32(product.rows), np.int32(product.columns), np.int32(product.depth))
     geometry = (*sizes, *batch_arguments(product))
     kernel = MmaKernel("ops/matmul/mma_gemm.cu", "mma_gemm", (left, right), geometry)
-    return kernel.launches(product, y, epilogue, arithmetic)
+    return kernel.launches(product, y, epilogue, arithmetic, tiling)
