@@ -338,13 +338,56 @@ def _resize(twins: Twins, node: Node) -> Conversion | None:
 
 
 def _view(twins: Twins, node: Node) -> Conversion | None:
-    """Views that leave images and channels as they are."""
+    """Views that leave images and channels as they are, and the last of a channel shuffle."""
     x, y = node.inputs[0], node.outputs[0]
     before, after = twins.shape(x), twins.shape(y)
-    if not twins.has(x) or len(after) < 3 or after[:2] != before[:2] or any(node.outputs[1:]):
+    if len(after) < 3 or any(node.outputs[1:]):
+        return None
+    if not twins.has(x):
+        return _channel_shuffle(twins, node)
+    if after[:2] != before[:2]:
         return None
     view = reshape(twins.name(x), twins.name(y), to_last(after))
     return Conversion((replace(view, name=node.name, index=node.index),), (x,), (y,))
+
+
+def _channel_shuffle(twins: Twins, node: Node) -> Conversion | None:
+    """The channels seen as a matrix, which is transposed: Reshape, Transpose and Reshape."""
+    y, transpose = node.outputs[0], twins.makers.get(node.inputs[0])
+    if transpose is None or (transpose.domain, transpose.op_type) != ("", "Transpose"):
+        return None
+    split = twins.makers.get(transpose.inputs[0])
+    if split is None or (split.domain, split.op_type) != ("", "Reshape"):
+        return None
+    x = split.inputs[0]
+    images, *positions, channels = to_last(twins.shape(y))
+    rank = len(positions) + 2
+    permutation = transpose.attributes.get("perm")
+    if not twins.has(x) or twins.shape(x) != twins.shape(y):
+        return None
+    shape = twins.shape(split.outputs[0])
+    if permutation != [0, 2, 1, *range(3, rank + 1)] or shape[3:] != tuple(positions):
+        return None
+    rows, columns = shape[1:3]
+    if shape[0] != images or rows * columns != channels:
+        return None
+    dtype = twins.graph.values[x].dtype
+    before, after = twins.name(y, " before"), twins.name(y, " after")
+    nodes = (
+        reshape(twins.name(x), before, (images, *positions, rows, columns)),
+        replace(
+            transpose,
+            inputs=(before,),
+            outputs=(after,),
+            attributes={"perm": [*range(rank - 1), rank, rank - 1]},
+        ),
+        reshape(after, twins.name(y), (images, *positions, channels)),
+    )
+    inner = {
+        before: TensorType(dtype, (images, *positions, rows, columns)),
+        after: TensorType(dtype, (images, *positions, columns, rows)),
+    }
+    return Conversion(nodes, (x,), (y,), inner=inner)
 
 
 def _transpose(twins: Twins, node: Node) -> Conversion | None:
