@@ -54,12 +54,14 @@ WEIGHTS = {
 
 
 def _region(
-    body: str, signature: str = "(float[2,3,9,8] x) => (float[A,B,C,D] y)"
+    body: str,
+    signature: str = "(float[2,3,9,8] x) => (float[A,B,C,D] y)",
+    opset: int = 18,
 ) -> onnx.ModelProto:
     """A stem that makes h [2, 8, 9, 8], and a body with the constants that it names."""
     text = f"h = Conv<pads=[1,1,1,1]>(x, stem) {body}"
     used = {name: array for name, array in WEIGHTS.items() if re.search(rf"\b{name}\b", text)}
-    model = build(signature, text, opset=18)
+    model = build(signature, text, opset=opset)
     add_weights(model, **used)
     return model
 
@@ -174,6 +176,45 @@ def test_rules(body: str, op_type: str, opened_device: Device) -> None:
     assert op_type in _converted(graph)
     moves = [node for node in graph.nodes if node.op_type == "Transpose"]
     assert [node.outputs for node in moves if node.index < 0] == [("y",)]
+
+
+@pytest.mark.parametrize(
+    ("body", "op_type", "opset"),
+    [
+        ("t = Upsample(h, scales)", "Upsample", 9),
+        ("t = Slice<axes=[1,2], starts=[1,0], ends=[7,-2]>(h)", "Slice", 9),
+        ("t = Pad<pads=[0,0,1,2,0,1,0,3], value=0.5>(h)", "Pad", 9),
+        ("t = Clip<min=-0.5, max=0.5>(h)", "Clip", 9),
+        ("t = Resize(h, scales)", "Resize", 10),
+        ("a, b = Split<axis=1, split=[3,5]>(h) t = Concat<axis=1>(b, a)", "Split", 11),
+        ("a = ReduceMax<axes=[-2,-1]>(h) t = Sub(h, a)", "ReduceMax", 11),
+    ],
+)
+def test_rules_of_older_opsets(body: str, op_type: str, opset: int, opened_device: Device) -> None:
+    before = _region(body.replace("t =", "y ="), opset=opset)
+    channels = graph_of(before).values["y"].shape[1]
+    model = _region(f"{body} u = Conv(t, after) y = Conv<pads=[1,1,1,1]>(u, w)", opset=opset)
+    add_weights(model, after=normal(20, 8, channels, 1, 1))
+    graph = assert_same_results(model, channels_last, opened_device)
+    assert op_type in _converted(graph)
+    assert ops_of(graph).count("Transpose") == 1
+
+
+@pytest.mark.parametrize("axis", [2, 3])
+def test_axes_that_vanish(axis: int, opened_device: Device) -> None:
+    """Of an image that has become a line, or a vector, nothing is copied."""
+    window = [2, 2]
+    window[axis - 2] = (9, 8)[axis - 2]
+    model = _region(
+        f"a = Conv(h, v) b = MaxPool<kernel_shape={window}>(a) c = Squeeze(b, gone) "
+        "d = Transpose<perm=[0,2,1]>(c) e = Transpose<perm=[2,0,1]>(c) "
+        "f = ReduceSum<keepdims=0>(b, axes) g = MatMul(f, square_of_8) "
+        "i = Unsqueeze(c, last) k = Conv(i, v) y = Relu(k)"
+    )
+    add_weights(model, gone=np.array([axis]), last=np.array([-1]), square_of_8=normal(21, 8, 8))
+    graph = assert_same_results(model, channels_last, opened_device, ("y", "d", "e", "g"))
+    moves = [node.outputs for node in graph.nodes if node.op_type == "Transpose"]
+    assert moves == [("e",), ("y",)]
 
 
 def test_every_rule_is_tested() -> None:
