@@ -46,6 +46,27 @@ def channels_last(graph: Graph) -> Graph:
     return _Rewriting(graph, twins, worthwhile).run() if worthwhile else graph
 
 
+def _needed(graph: Graph, twins: Twins, conversions: Mapping[int, Conversion]) -> list[Node]:
+    """The nodes without those whose results only nodes read that no longer do when converted."""
+    read = set(graph.kept)
+    needed: list[Node] = []
+    for node in reversed(graph.nodes):
+        if read.isdisjoint(node.outputs):
+            continue
+        needed.append(node)
+        conversion = conversions.get(id(node))
+        if conversion is not None:
+            read.update(twins.source(name) or name for name in conversion.reads)
+        read.update(_plain_inputs(node, conversion))
+    return needed[::-1]
+
+
+def _plain_inputs(node: Node, conversion: Conversion | None) -> set[str]:
+    """What a node, or what stands for it, reads; twins and its own inner values are among it."""
+    parts = (node,) if conversion is None else conversion.nodes
+    return {name for part in parts for name in part.inputs if name}
+
+
 @dataclass
 class _Region:
     """What speaks for converting a region, and what against it."""
@@ -67,10 +88,8 @@ def _worthwhile(
     region_of = _regions(conversions)
     made = {name for conversion in conversions.values() for name in conversion.makes}
     read_plain = set(graph.kept)
-    for node in graph.nodes:
-        conversion = conversions.get(id(node))
-        for part in (node,) if conversion is None else conversion.nodes:
-            read_plain.update(part.inputs)
+    for node in _needed(graph, twins, conversions):
+        read_plain |= _plain_inputs(node, conversions.get(id(node)))
     regions: dict[str, _Region] = {root: _Region() for root in region_of.values()}
     for conversion in conversions.values():
         if conversion.conv_bytes:
@@ -128,7 +147,7 @@ class _Rewriting:
         self.values.update(self.graph.values)
         self.constants.update(self.graph.constants)
         self._made = {name for conversion in self.conversions.values() for name in conversion.makes}
-        for node in self.graph.nodes:
+        for node in _needed(self.graph, self.twins, self.conversions):
             conversion = self.conversions.get(id(node))
             if conversion is None:
                 self._need_plain(node.inputs)
@@ -136,11 +155,10 @@ class _Rewriting:
             else:
                 self._convert(conversion)
         self._need_plain(self.graph.kept)
-        nodes = self._without_unread_transposes()
         used = {*self.graph.inputs, *self.graph.kept, *self.graph.state, *self.constants}
-        used.update(name for node in nodes for name in (*node.inputs, *node.outputs))
+        used.update(name for node in self.nodes for name in (*node.inputs, *node.outputs))
         values = {name: value for name, value in self.values.items() if name in used}
-        return self.graph.replace(nodes=tuple(nodes), values=values, constants=self.constants)
+        return self.graph.replace(nodes=tuple(self.nodes), values=values, constants=self.constants)
 
     def _convert(self, conversion: Conversion) -> None:
         for name in conversion.reads:
@@ -187,16 +205,6 @@ class _Rewriting:
                 self.nodes.append(reshape(twin, name, shape))
             else:
                 self.nodes.append(_transpose(twin, name, from_last(range(len(shape)))))
-
-    def _without_unread_transposes(self) -> list[Node]:
-        """The nodes but for transposes in whose place their source is read."""
-        read = set(self.graph.kept)
-        kept: list[Node] = []
-        for node in reversed(self.nodes):
-            if node.op_type != "Transpose" or not read.isdisjoint(node.outputs):
-                kept.append(node)
-                read.update(node.inputs)
-        return kept[::-1]
 
 
 def _transpose(source: str, target: str, permutation: Iterable[int]) -> Node:

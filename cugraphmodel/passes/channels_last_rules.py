@@ -93,6 +93,9 @@ class Conversion:
     conv_bytes: int = 0
 
 
+Rule = Callable[["Twins", Node], Conversion | None]
+
+
 class Twins:
     """Which values of a graph have a twin so far."""
 
@@ -197,6 +200,15 @@ def _conv(twins: Twins, node: Node) -> Conversion | None:
     )
 
 
+def _of_twin(rule: Rule) -> Rule:
+    """The rule, for nodes whose first input has a twin."""
+
+    def guarded(twins: Twins, node: Node) -> Conversion | None:
+        return rule(twins, node) if twins.has(node.inputs[0]) else None
+
+    return guarded
+
+
 def _one_to_one(
     twins: Twins,
     node: Node,
@@ -205,7 +217,7 @@ def _one_to_one(
 ) -> Conversion | None:
     """The same operator on the twin of its first input, with other attributes."""
     x, outputs = node.inputs[0], [name for name in node.outputs if name]
-    if not twins.has(x) or any(len(twins.shape(name)) < 3 for name in outputs):
+    if any(len(twins.shape(name)) < 3 for name in outputs):
         return None
     converted = replace(
         node,
@@ -232,6 +244,8 @@ def _elementwise(twins: Twins, node: Node) -> Conversion | None:
     """Operands with twins, and constants; what has one element is the same in both forms."""
     y = node.outputs[0]
     rank = len(twins.shape(y))
+    if rank < 3:
+        return None
     inputs: list[str] = []
     reads: list[str] = []
     constants: dict[str, Constant] = {}
@@ -252,6 +266,7 @@ def _elementwise(twins: Twins, node: Node) -> Conversion | None:
     return Conversion((converted,), tuple(reads), (y,), constants)
 
 
+@_of_twin
 def _pool(twins: Twins, node: Node) -> Conversion | None:
     """MaxPool without indices, AveragePool."""
     if any(node.outputs[1:]):
@@ -265,6 +280,7 @@ def _pool(twins: Twins, node: Node) -> Conversion | None:
     return replace(conversion, nodes=(named,))
 
 
+@_of_twin
 def _global_pool(twins: Twins, node: Node) -> Conversion | None:
     """A reduction over the axes between the first and the last."""
     op_type = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}[node.op_type]
@@ -273,11 +289,12 @@ def _global_pool(twins: Twins, node: Node) -> Conversion | None:
     return _one_to_one(twins, reduction)
 
 
+@_of_twin
 def _reduction(twins: Twins, node: Node) -> Conversion | None:
     """Over named axes that are kept, or over all spatial ones: then the result has no twin."""
     x, axes = node.inputs[0], ints_of(node, "axes", 1)
     rank = len(twins.shape(x))
-    if not axes or not twins.has(x):
+    if not axes:
         return None
     moved = [_moved_axis(axis, rank) for axis in axes]
     plain = replace(
@@ -302,28 +319,31 @@ def _concat(twins: Twins, node: Node) -> Conversion | None:
     return replace(conversion, nodes=(named,))
 
 
-def _along_axis(default: int) -> Rule:
-    """Operators with one attribute ``axis``."""
-
-    def rule(twins: Twins, node: Node) -> Conversion | None:
-        axis = int(node.attributes.get("axis", default))
-        moved = _moved_axis(axis, len(twins.shape(node.inputs[0])))
-        return _one_to_one(twins, node, {"axis": moved})
-
-    return rule
+def _along_axis(twins: Twins, node: Node, default: int) -> Conversion | None:
+    axis = int(node.attributes.get("axis", default))
+    moved = _moved_axis(axis, len(twins.shape(node.inputs[0])))
+    return _one_to_one(twins, node, {"axis": moved})
 
 
+@_of_twin
 def _softmax(twins: Twins, node: Node) -> Conversion | None:
     """From opset 13 on, where it is along one axis."""
-    return _along_axis(-1)(twins, node) if node.version >= 13 else None
+    return _along_axis(twins, node, -1) if node.version >= 13 else None
 
 
+@_of_twin
+def _split(twins: Twins, node: Node) -> Conversion | None:
+    return _along_axis(twins, node, 0)
+
+
+@_of_twin
 def _pad(twins: Twins, node: Node) -> Conversion | None:
     x = node.inputs[0]
     moved = _moved_axes(twins, x, ints_of(node, "axes", 3), len(twins.shape(x)))
     return _one_to_one(twins, node, host_values={3: np.array(moved, np.int64)})
 
 
+@_of_twin
 def _slice(twins: Twins, node: Node) -> Conversion | None:
     x = node.inputs[0]
     starts = ints_of(node, "starts", 1) or []
@@ -331,6 +351,7 @@ def _slice(twins: Twins, node: Node) -> Conversion | None:
     return _one_to_one(twins, node, host_values={3: np.array(moved, np.int64)})
 
 
+@_of_twin
 def _resize(twins: Twins, node: Node) -> Conversion | None:
     x = node.inputs[0]
     moved = _moved_axes(twins, x, ints_of(node, "axes", -1), len(twins.shape(x)))
@@ -338,20 +359,62 @@ def _resize(twins: Twins, node: Node) -> Conversion | None:
 
 
 def _view(twins: Twins, node: Node) -> Conversion | None:
-    """Views that leave images and channels as they are."""
+    """Views that leave images and channels as they are, and the last of a channel shuffle."""
     x, y = node.inputs[0], node.outputs[0]
     before, after = twins.shape(x), twins.shape(y)
-    if not twins.has(x) or len(after) < 3 or after[:2] != before[:2] or any(node.outputs[1:]):
+    if len(after) < 3 or any(node.outputs[1:]):
+        return None
+    if not twins.has(x):
+        return _channel_shuffle(twins, node)
+    if after[:2] != before[:2]:
         return None
     view = reshape(twins.name(x), twins.name(y), to_last(after))
     return Conversion((replace(view, name=node.name, index=node.index),), (x,), (y,))
 
 
+def _channel_shuffle(twins: Twins, node: Node) -> Conversion | None:
+    """The channels seen as a matrix, which is transposed: Reshape, Transpose and Reshape."""
+    y, transpose = node.outputs[0], twins.makers.get(node.inputs[0])
+    if transpose is None or (transpose.domain, transpose.op_type) != ("", "Transpose"):
+        return None
+    split = twins.makers.get(transpose.inputs[0])
+    if split is None or (split.domain, split.op_type) != ("", "Reshape"):
+        return None
+    x = split.inputs[0]
+    images, *positions, channels = to_last(twins.shape(y))
+    rank = len(positions) + 2
+    permutation = transpose.attributes.get("perm")
+    if not twins.has(x) or twins.shape(x) != twins.shape(y):
+        return None
+    shape = twins.shape(split.outputs[0])
+    if permutation != [0, 2, 1, *range(3, rank + 1)] or shape[3:] != tuple(positions):
+        return None
+    rows, columns = shape[1:3]
+    if shape[0] != images or rows * columns != channels:
+        return None
+    dtype = twins.graph.values[x].dtype
+    before, after = twins.name(y, " before"), twins.name(y, " after")
+    nodes = (
+        reshape(twins.name(x), before, (images, *positions, rows, columns)),
+        replace(
+            transpose,
+            inputs=(before,),
+            outputs=(after,),
+            attributes={"perm": [*range(rank - 1), rank, rank - 1]},
+        ),
+        reshape(after, twins.name(y), (images, *positions, channels)),
+    )
+    inner = {
+        before: TensorType(dtype, (images, *positions, rows, columns)),
+        after: TensorType(dtype, (images, *positions, columns, rows)),
+    }
+    return Conversion(nodes, (x,), (y,), inner=inner)
+
+
+@_of_twin
 def _transpose(twins: Twins, node: Node) -> Conversion | None:
     """One transpose of the twin, or none where that has the axes in the order asked for."""
     x = node.inputs[0]
-    if not twins.has(x):
-        return None
     rank = len(twins.shape(x))
     places = from_last(range(rank))
     permutation = [places[axis] for axis in node.attributes.get("perm", range(rank)[::-1])]
@@ -361,11 +424,12 @@ def _transpose(twins: Twins, node: Node) -> Conversion | None:
     return Conversion((replace(read, attributes={"perm": permutation}),), (x,), ())
 
 
+@_of_twin
 def _batch_normalization(twins: Twins, node: Node) -> Conversion | None:
     """In inference form, on a matrix of positions and channels: views of the twins."""
     x, y = node.inputs[0], node.outputs[0]
     is_training = node.version >= 14 and node.attributes.get("training_mode", 0)
-    if not twins.has(x) or is_training or any(node.outputs[1:]):
+    if is_training or any(node.outputs[1:]):
         return None
     if not node.attributes.get("spatial", 1):
         return None
@@ -381,8 +445,6 @@ def _batch_normalization(twins: Twins, node: Node) -> Conversion | None:
     return Conversion(nodes, (x,), (y,), inner={before: matrix, after: matrix})
 
 
-Rule = Callable[[Twins, Node], Conversion | None]
-
 RULES: Mapping[tuple[str, str], Rule] = {
     ("", "Conv"): _conv,
     ("cugraphmodel", "FusedConv"): _conv,
@@ -397,6 +459,6 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("", "Concat"): _concat,
     ("", "Pad"): _pad,
     ("", "Slice"): _slice,
-    ("", "Split"): _along_axis(0),
+    ("", "Split"): _split,
     ("", "Transpose"): _transpose,
 }

@@ -25,6 +25,8 @@ from cugraphmodel.ops.arguments import (
 )
 from cugraphmodel.ops.launch import Argument, Launch, ceil_div, index_type
 from cugraphmodel.ops.matmul.product import (
+    LARGE_TILE,
+    SMALL_TILE,
     Epilogue,
     Product,
     Tile,
@@ -192,7 +194,13 @@ def _launches_on_tensor_cores(
 def _launch_tiled(conv: _Conv, y: Value) -> Launch:
     """A matrix product of all images and positions for each group."""
     rows = conv.x.shape[0] * conv.window.num_outputs
-    tile = _transposed(choose_tile(conv.filters, rows, conv.groups, y.dtype))
+    vector, tile = (
+        vector_width(conv.channels),
+        choose_tile(conv.filters, rows, conv.groups, y.dtype),
+    )
+    if vector == "1" and tile == LARGE_TILE:
+        tile = SMALL_TILE  # a thread of the large one would hold too many single elements
+    tile = _transposed(tile)
     blocks = ceil_div(rows, tile.rows) * ceil_div(conv.filters, tile.columns) * conv.groups
     return Launch(
         "ops/conv/channels_last.cu",
@@ -202,7 +210,7 @@ def _launch_tiled(conv: _Conv, y: Value) -> Launch:
         conv.arguments(y),
         (
             *conv.macros(y),
-            ("VECTOR", vector_width(conv.channels)),
+            ("VECTOR", vector),
             ("FIRST_AXIS", str(conv.window.first_axis)),
             *tile.macros,
         ),

@@ -13,6 +13,9 @@
 //   KERNEL_1, KERNEL_2  the window's size along the last two axes
 //   INDEX               type of offsets
 
+// With this many blocks on a multiprocessor content, ptxas spills nothing.
+constexpr int kMinBlocks = 8;
+
 typedef SCALAR Scalar;
 typedef Acc<Scalar>::type Accumulator;
 typedef INDEX Index;
@@ -25,7 +28,7 @@ CG_DEV Pack load_input(const Scalar* from, bool inside) {
   return Pack(Accumulator(*from));
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, kMinBlocks)
     channels_last_direct(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
                          const Scalar* __restrict__ bias, const Scalar* __restrict__ residual,
                          Scalar* __restrict__ y, ConvShape shape, float activation_a,

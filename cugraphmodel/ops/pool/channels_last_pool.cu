@@ -10,6 +10,9 @@
 //   VECTOR  4 where it divides `channels`, else 1
 //   INDEX   type of offsets
 
+// With this many blocks on a multiprocessor content, ptxas spills nothing.
+constexpr int kMinBlocks = 8;
+
 typedef INDEX Index;
 typedef AccPack<Scalar, VECTOR> Pack;
 
@@ -32,7 +35,7 @@ struct Share {
 };
 
 // NaN wins. A window with no element inside the input gives the lowest value.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, kMinBlocks)
     channels_last_max_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y, Window w,
                            int channels, long long num_packs) {
   const Share share(channels);
@@ -48,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(128)
   best.store(y + share.pack * VECTOR);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, kMinBlocks)
     channels_last_average_pool(const Scalar* __restrict__ x, Scalar* __restrict__ y, Window w,
                                int channels, long long num_packs, int count_padding) {
   const Share share(channels);
