@@ -92,7 +92,8 @@ def _infer_gemm(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorTy
     if kind_of(left.dtype) != "f" and (alpha != 1 or beta not in (0, 1)):
         raise Unsupported(f"alpha={alpha}, beta={beta} have no meaning for {left.dtype}.")
     result = TensorType(left.dtype, shape)
-    residual_of(inputs, result)
+    if residual_of(inputs, result) is not None and alpha != 1:
+        raise Unsupported(f"A residual needs alpha=1; it is {alpha}.")
     return [result]
 
 
