@@ -16,8 +16,8 @@ def fuse_residual(graph: Graph) -> Graph:
     """Fuse the Add of a tensor of the same shape into the Conv, Gemm or MatMul before it.
 
     Takes: an Add, or a Sum of two, of floats of one shape, where one operand is the result of a
-    Conv, Gemm (of alpha 1) or MatMul, fused or not, that has no residual and no activation, and
-    nothing else needs that result. If both are, the later one takes in the other.
+    Conv, Gemm or MatMul, fused or not, that has no residual and no activation, and nothing else
+    needs that result. If both are, the later one takes in the other.
 
     Gives: one fused node with the other operand as its input 3, in the place of the Add and with
     the first one's index.
@@ -63,5 +63,4 @@ def _can_take_in(node: Node) -> bool:
         (node.domain, node.op_type) in FUSED_OPS
         and "activation" not in node.attributes
         and not any(node.inputs[3:])
-        and node.attributes.get("alpha", 1.0) == 1
     )

@@ -65,13 +65,6 @@ def test_refuses(op_type: str, inputs: list[Any], attributes: dict[str, Any], re
         harness.graph_of(OpCase("refused", op_type, inputs, attributes))
 
 
-def test_refuses_a_residual_beside_a_scaled_product() -> None:
-    inputs = _zeros((2, 3), (3, 4), None, (2, 4))
-    case = OpCase("refused", "FusedGemm", inputs, {"alpha": 2.0}, 1, domain="cugraphmodel")
-    with pytest.raises(Unsupported, match="needs alpha=1"):
-        harness.graph_of(case)
-
-
 @pytest.mark.parametrize(
     ("op_type", "inputs"),
     [

@@ -104,7 +104,6 @@ def test_a_bias_comes_first(opened_device: Device) -> None:
         (CONV + "y = Sub(c, x)", ("y",)),
         (CONV + "y = Sum(c, x, x)", ("y",)),
         (CONV + "r = Relu(c) s = Add(r, x) y = Add(s, c)", ("y",)),
-        ("f = Flatten(x) p = Gemm<alpha=0.5>(f, g) y = Add(p, f)", ("y",)),
         ("m = MaxPool<kernel_shape=[1,1]>(x) y = Add(m, x)", ("y",)),
     ],
 )

@@ -89,36 +89,6 @@ struct Column {
   }
 };
 
-// The outputs of a block, as a thread sees its own.
-struct Outputs {
-  int thread;
-  int row0;
-  int group;
-  int image0;
-  int position0;
-  int count;  // of positions
-
-  // Calls use(i, j, filter, at) for each that exists: filter among those of all groups, place in y.
-  template <class Use>
-  CG_DEV void each(const ConvShape& shape, Use use) const {
-    UNROLL_ON_GPU
-    for (int j = 0; j < THREAD_COLUMNS; ++j) {
-      const int c = position0 + gemm_tile::column(thread, j);
-      const int image = image0 + c / count;
-      const int position = c % count;
-      if (image >= shape.images) continue;
-      UNROLL_ON_GPU
-      for (int i = 0; i < THREAD_ROWS; ++i) {
-        const int r = row0 + gemm_tile::row(thread, i);
-        if (r >= shape.filters) continue;
-        const long long filter = (long long)group * shape.filters + r;
-        const long long plane = (long long)image * shape.groups * shape.filters + filter;
-        use(i, j, filter, plane * count + position);
-      }
-    }
-  }
-};
-
 extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
     conv(const Scalar* __restrict__ x, const Scalar* __restrict__ weights,
          const Scalar* __restrict__ bias, const Scalar* __restrict__ residual,
@@ -154,15 +124,23 @@ extern "C" __global__ void __launch_bounds__(kThreads, gemm_tile::kMinBlocks)
     __syncthreads();
   }
 
-  const Outputs own_outputs = {thread, row0, group, image0, position0, outputs};
-  if (residual != nullptr) {
-    own_outputs.each(shape, [&](int i, int j, long long, long long at) {
-      sums.v[i][j / gemm_tile::kRun].v[j % gemm_tile::kRun] += Accumulator(residual[at]);
-    });
+  UNROLL_ON_GPU
+  for (int j = 0; j < THREAD_COLUMNS; ++j) {
+    const int c = position0 + gemm_tile::column(thread, j);
+    const int image = image0 + c / outputs;
+    const int position = c % outputs;
+    if (image >= shape.images) continue;
+    UNROLL_ON_GPU
+    for (int i = 0; i < THREAD_ROWS; ++i) {
+      const int r = row0 + gemm_tile::row(thread, i);
+      if (r >= shape.filters) continue;
+      const long long filter = (long long)group * shape.filters + r;
+      Accumulator value = sums.at(i, j);
+      if (bias != nullptr) value += Accumulator(bias[filter]);
+      const long long at =
+          ((long long)image * shape.groups * shape.filters + filter) * outputs + position;
+      if (residual != nullptr) value += Accumulator(residual[at]);
+      y[at] = Scalar(ACTIVATION(value, activation_a, activation_b));
+    }
   }
-  own_outputs.each(shape, [&](int i, int j, long long filter, long long at) {
-    Accumulator value = sums.at(i, j);
-    if (bias != nullptr) value += Accumulator(bias[filter]);
-    y[at] = Scalar(ACTIVATION(value, activation_a, activation_b));
-  });
 }

@@ -52,8 +52,8 @@ extern "C" __global__ void conv_direct(const Scalar* __restrict__ x,
       }
     }
   }
+  if (bias != nullptr) sum += Accumulator(bias[filter]);
   const long long at = (long long)plane * outputs + position;
   if (residual != nullptr) sum += Accumulator(residual[at]);
-  if (bias != nullptr) sum += Accumulator(bias[filter]);
   y[at] = Scalar(ACTIVATION(sum, activation_a, activation_b));
 }

@@ -2,26 +2,12 @@
 #include "gemm_tile.cuh"
 #include "product.cuh"
 
-// y[b] = ACTIVATION(alpha * (left[b] @ right[b] + residual[b]) + beta * bias)
+// y[b] = ACTIVATION(alpha * left[b] @ right[b] + beta * bias + residual[b])
 //   left   [rows, depth], or [depth, rows] if TRANSPOSE_LEFT
 //   right  [depth, columns], or [columns, depth] if TRANSPOSE_RIGHT
 //   bias   any strides over rows and columns, zero where it is broadcast; may be null
 //   y      [batch, rows, columns]; so is residual, which may be null
 // One block makes one tile of one batch; blockIdx.x counts column tiles, then row tiles, then batches.
-
-// Calls use(i, j, row, column) for each output of a thread that exists.
-template <class Use>
-CG_DEV void each_output(int thread, int row0, int rows, int column0, int columns, Use use) {
-  UNROLL_ON_GPU
-  for (int i = 0; i < THREAD_ROWS; ++i) {
-    UNROLL_ON_GPU
-    for (int j = 0; j < THREAD_COLUMNS; ++j) {
-      const int r = row0 + gemm_tile::row(thread, i);
-      const int c = column0 + gemm_tile::column(thread, j);
-      if (r < rows && c < columns) use(i, j, r, c);
-    }
-  }
-}
 
 extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMinBlocks)
     gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
@@ -58,16 +44,16 @@ extern "C" __global__ void __launch_bounds__(gemm_tile::kThreads, gemm_tile::kMi
     __syncthreads();
   }
 
-  if (residual != nullptr) {
-    residual += first;
-    each_output(thread, row0, rows, column0, columns, [&](int i, int j, int r, int c) {
-      const Accumulator term = Accumulator(residual[(long long)r * columns + c]);
-      sums.v[i][j / gemm_tile::kRun].v[j % gemm_tile::kRun] += term;
-    });
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
+  UNROLL_ON_GPU
+  for (int i = 0; i < THREAD_ROWS; ++i) {
+    UNROLL_ON_GPU
+    for (int j = 0; j < THREAD_COLUMNS; ++j) {
+      const int r = row0 + gemm_tile::row(thread, i);
+      const int c = column0 + gemm_tile::column(thread, j);
+      if (r >= rows || c >= columns) continue;
+      y[(long long)r * columns + c] = finish(sums.at(i, j), r, c);
+    }
   }
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
-  each_output(thread, row0, rows, column0, columns, [&](int i, int j, int r, int c) {
-    y[(long long)r * columns + c] = finish(sums.at(i, j), r, c);
-  });
 }

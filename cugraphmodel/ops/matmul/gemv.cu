@@ -62,8 +62,8 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
     }
   }
   const long long first = (long long)batch * NUM_ROWS * columns;
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
 #pragma unroll
   for (int r = 0; r < NUM_ROWS; ++r) {
     Accumulator sum = sums[r].v[0];
@@ -71,9 +71,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarpsPerBlock)
     for (int i = 1; i < VECTOR; ++i) sum += sums[r].v[i];
     sum = cg_warp_sum(sum);
     if (lane == 0 && column < columns) {
-      const long long at = first + (long long)r * columns + column;
-      if (residual != nullptr) sum += Accumulator(residual[at]);
-      y[at] = finish(sum, r, column);
+      y[first + (long long)r * columns + column] = finish(sum, r, column);
     }
   }
 }
@@ -112,13 +110,11 @@ extern "C" __global__ void __launch_bounds__(32 * NUM_SLICES)
   for (int r = 0; r < NUM_ROWS; ++r) partial[r][slice][lane] = sums[r];
   __syncthreads();
   const long long first = (long long)batch * NUM_ROWS * columns;
-  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta,
-                           activation_a, activation_b};
+  const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
+                           activation_b, residual == nullptr ? nullptr : residual + first, columns};
   if (slice < NUM_ROWS && column < columns) {
     Accumulator sum = partial[slice][0][lane];
     for (int s = 1; s < NUM_SLICES; ++s) sum += partial[slice][s][lane];
-    const long long at = first + (long long)slice * columns + column;
-    if (residual != nullptr) sum += Accumulator(residual[at]);
-    y[at] = finish(sum, slice, column);
+    y[first + (long long)slice * columns + column] = finish(sum, slice, column);
   }
 }

@@ -243,7 +243,7 @@ def _residual_case(
 
 
 def _scaled_residual(left: Array, right: Array, bias: Array, residual: Array) -> Sequence[Array]:
-    return [_matmul(left, right.T)[0] - 2 * _wide(bias) + _wide(residual)]
+    return [0.5 * _matmul(left, right.T)[0] - 2 * _wide(bias) + _wide(residual)]
 
 
 RESIDUAL = [
@@ -265,7 +265,7 @@ RESIDUAL = [
             OpCase.random(seed, *shape)
             for seed, shape in enumerate([(3, 64), (10, 64), (3, 1), (3, 10)])
         ],
-        {"transB": 1, "beta": -2.0},
+        {"transB": 1, "alpha": 0.5, "beta": -2.0},
         opset=1,
         domain="cugraphmodel",
         expected=_scaled_residual,

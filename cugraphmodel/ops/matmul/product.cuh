@@ -27,9 +27,9 @@ CG_DEV Operands of_batch(Operands base, int batch, int batch_rank, const Dims& b
   return base;
 }
 
-// ACTIVATION(alpha * sum + beta * bias). The bias has any strides over rows and columns, zero where
-// it is broadcast, and may be null. A residual is added to the sum before: with tiles, in a loop of its
-// own, because a branch at each of a thread's outputs would double the code.
+// ACTIVATION(alpha * sum + beta * bias + residual). The bias has any strides over rows and columns,
+// zero where it is broadcast, and may be null. The residual lies as the product does, [rows, columns]
+// of its own batch, and may be null.
 struct Epilogue {
   const Scalar* bias;
   long long bias_row_stride;
@@ -38,6 +38,8 @@ struct Epilogue {
   float beta;
   float activation_a;
   float activation_b;
+  const Result* residual;
+  int columns;
 
   CG_DEV Result operator()(Accumulator sum, int row, int column) const {
     Accumulator value = Accumulator(alpha) * sum;
@@ -45,6 +47,7 @@ struct Epilogue {
       const Scalar term = bias[row * bias_row_stride + column * bias_column_stride];
       value = cg_fma(Accumulator(beta), Accumulator(term), value);
     }
+    if (residual != nullptr) value += Accumulator(residual[(long long)row * columns + column]);
     return Result(ACTIVATION(value, activation_a, activation_b));
   }
 };

@@ -33,7 +33,7 @@ WAVE_BLOCKS = 132
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What becomes of a sum: ``activation(alpha * (sum + residual) + beta * bias)``.
+    """What becomes of a sum: ``activation(alpha * sum + beta * bias + residual)``.
 
     Attributes:
         bias: the tensor added, or None.
