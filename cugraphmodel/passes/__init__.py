@@ -10,6 +10,7 @@ from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
+from cugraphmodel.passes.fuse_add_norm import fuse_add_norm
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
@@ -28,6 +29,7 @@ PASSES = (
     fuse_integer_scale,
     fuse_matmul_bias,
     fuse_residual,
+    fuse_add_norm,
     fuse_activation,
     channels_last,
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Graph, Node
-from cugraphmodel.passes.rewrite import FUSED_OPS, Uses, replace_nodes
+from cugraphmodel.passes.rewrite import FUSED_OPS, Uses, is_sum_of_a_shape, replace_nodes
 
 __all__ = ["fuse_residual"]
 
@@ -26,7 +25,7 @@ def fuse_residual(graph: Graph) -> Graph:
     position = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs if name}
     replacements: dict[int, tuple[Sequence[Node], Node]] = {}
     for add in graph.nodes:
-        if not _adds_two_of_a_shape(graph, add):
+        if not is_sum_of_a_shape(graph, add):
             continue
         for name in sorted(set(add.inputs), key=lambda name: -position.get(name, -1)):
             if name not in position or uses.only_reader(name) is not add:
@@ -45,17 +44,6 @@ def fuse_residual(graph: Graph) -> Graph:
                 replacements[id(add)] = ((node, add), fused)
                 break
     return replace_nodes(graph, replacements)
-
-
-def _adds_two_of_a_shape(graph: Graph, node: Node) -> bool:
-    if node.domain or node.op_type not in ("Add", "Sum") or len(set(node.inputs)) != 2:
-        return False
-    result = graph.values[node.outputs[0]]
-    return (
-        kind_of(result.dtype) == "f"
-        and len(node.inputs) == 2
-        and all(graph.values[name].shape == result.shape for name in node.inputs)
-    )
 
 
 def _can_take_in(node: Node) -> bool:

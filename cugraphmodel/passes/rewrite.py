@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.ir import Constant, Graph, Node, Value
 
-__all__ = ["FUSED_OPS", "Uses", "add_constant", "attribute_float", "replace_nodes"]
+__all__ = [
+    "FUSED_OPS",
+    "Uses",
+    "add_constant",
+    "attribute_float",
+    "is_sum_of_a_shape",
+    "replace_nodes",
+]
 
 FUSED_OPS = {
     ("", "Conv"): "FusedConv",
@@ -51,10 +59,26 @@ def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node],
         elif id(node) not in gone:
             nodes.append(node)
     inner = {
-        name for chain, _ in replacements.values() for node in chain[:-1] for name in node.outputs
+        name
+        for chain, fused in replacements.values()
+        for node in chain[:-1]
+        for name in node.outputs
+        if name not in fused.outputs
     }
     values = {name: value for name, value in graph.values.items() if name not in inner}
     return graph.replace(nodes=tuple(nodes), values=values)
+
+
+def is_sum_of_a_shape(graph: Graph, node: Node) -> bool:
+    """Whether a node is an Add, or a Sum, of two different tensors of floats of one shape."""
+    if node.domain or node.op_type not in ("Add", "Sum") or len(node.inputs) != 2:
+        return False
+    result = graph.values[node.outputs[0]]
+    return (
+        kind_of(result.dtype) == "f"
+        and node.inputs[0] != node.inputs[1]
+        and all(graph.values[name].shape == result.shape for name in node.inputs)
+    )
 
 
 def add_constant(graph: Graph, name: str, constant: Constant) -> tuple[Graph, str]:

@@ -143,6 +143,11 @@ def _layer_norm() -> Iterator[OpCase]:
     yield _layer_case("scalar_scale", x, 2, ())
     yield _layer_case("scale_of_rank_4", x, 2, (1, 1, 4, 5))
     yield _layer_case("scale_of_each_row", x, 2, (3, 1, 1))
+    yield _layer_case("scale_of_channels", x, 2, (1, 3, 1, 1))
+    yield _layer_case("scale_of_channels_no_bias", x, 3, (4, 1), bias=False)
+    square = OpCase.random(26, 3, 5, 5)
+    yield _layer_case("square_rows", square, 2, (5,))
+    yield _layer_case("square_channels", square, 2, (5, 1))
     for dtype in FLOATS:
         yield _layer_case(dtype, OpCase.random(24, 6, 70, dtype=dtype), -1, (70,), num_outputs=1)
     far = (OpCase.random(25, 3, 300) * 0.01 + 1000).astype(np.float32)
@@ -164,6 +169,43 @@ def _rms_norm() -> Iterator[OpCase]:
     for size in (64, 700):
         inputs = [OpCase.random(26, 4, size) + np.float32(2), OpCase.random(27, size)]
         yield OpCase(f"size_{size}", "RMSNormalization", inputs, opset=23, expected=_rms)
+
+
+def _sum_case(
+    name: str,
+    shape: tuple[int, ...],
+    op_type: str = "AddLayerNormalization",
+    dtype: str = "float32",
+    *,
+    bias: bool = True,
+    num_outputs: int = 2,
+    affine: tuple[int, ...] = (),
+) -> OpCase:
+    def expected(
+        x: Array, residual: Array, scale: Array, offset: Array | None = None
+    ) -> list[Array]:
+        total = x.astype(np.float64) + residual
+        is_centered = op_type == "AddLayerNormalization"
+        of_sum = _layer(-1, 1e-5, total, scale, offset)[:1] if is_centered else _rms(total, scale)
+        return [*of_sum, total][:num_outputs]
+
+    shapes = [shape, shape, *[affine or shape[-1:]] * (2 if bias else 1)]
+    inputs = [OpCase.random(36 + seed, *each, dtype=dtype) for seed, each in enumerate(shapes)]
+    return OpCase(
+        name, op_type, inputs, opset=1, num_outputs=num_outputs, expected=expected,
+        domain="cugraphmodel",
+    )  # fmt: skip
+
+
+def _sums() -> Iterator[OpCase]:
+    for size in (1, 33, 384, 513, 4100, 16384):
+        yield _sum_case(f"size_{size}", (5, size))
+    yield _sum_case("no_sum", (2, 3, 70), num_outputs=1)
+    yield _sum_case("no_bias", (2, 3, 70), bias=False)
+    yield _sum_case("channels", (2, 3, 7), affine=(3, 1))
+    for dtype in FLOATS:
+        yield _sum_case(dtype, (6, 70), dtype=dtype)
+        yield _sum_case(dtype, (6, 70), "AddRMSNormalization", dtype, bias=False)
 
 
 def _groups(num_groups: int, per_channel: bool) -> Callable[..., list[Array]]:
@@ -264,6 +306,7 @@ CASES = [
     *_batch_norm_training(),
     *_layer_norm(),
     *_rms_norm(),
+    *_sums(),
     *_channel_norms(),
     *_local_response(),
 ]

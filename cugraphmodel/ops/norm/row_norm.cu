@@ -8,25 +8,37 @@
 // A row belongs to ROW_THREADS threads: one warp (four rows a block), or the whole block. The mean
 // is refined once, so that neither a large mean nor a long row costs digits.
 //
+// Where there is a residual, x + residual is normalised in the place of x, and stored in
+// sum_out[num_rows, row_size] unless that is null. ITEMS is not 0 then.
+//
 // Macros
 //   SCALAR, COMPUTE, STAT    element types of x and out; of the arithmetic; of mean and inv_std
 //   CENTERED                 1; 0 takes 0 for the mean, and mean(x^2) for the variance
 //   AFFINE_INDEX             element of scale and bias, from row, i, row_size, period and inner
 //   ROW_THREADS, ITEMS       threads a row; elements a thread keeps in registers, 0 for none
 //
-// bias, mean and inv_std may be null.
+// residual, sum_out, bias, mean and inv_std may be null.
 
 #define BLOCK_THREADS (ROW_THREADS == 32 ? 128 : ROW_THREADS)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    row_norm(SCALAR* out, const SCALAR* x, const SCALAR* scale, const SCALAR* bias, STAT* mean,
-             STAT* inv_std, long long num_rows, long long row_size, long long period,
-             long long inner, float epsilon) {
+    row_norm(SCALAR* out, const SCALAR* x, const SCALAR* residual, SCALAR* sum_out,
+             const SCALAR* scale, const SCALAR* bias, STAT* mean, STAT* inv_std, long long num_rows,
+             long long row_size, long long period, long long inner, float epsilon) {
   const int lane = threadIdx.x % ROW_THREADS;
   const long long row =
       (long long)blockIdx.x * (BLOCK_THREADS / ROW_THREADS) + threadIdx.x / ROW_THREADS;
   const bool inside = row < num_rows;
-  const RowItems<SCALAR, ROW_THREADS, ITEMS> items(x + row * row_size, lane, inside ? row_size : 0);
+  RowItems<SCALAR, ROW_THREADS, ITEMS> items(x + row * row_size, lane, inside ? row_size : 0);
+  if (residual != nullptr) {
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (items.index(k) >= items.size) continue;
+      const long long at = row * row_size + items.index(k);
+      items.held[k] += cg_cast<COMPUTE>(residual[at]);
+      if (sum_out != nullptr) sum_out[at] = cg_cast<SCALAR>(items.held[k]);
+    }
+  }
   const COMPUTE count = COMPUTE(row_size);
 
   COMPUTE center = COMPUTE(0);

@@ -1,9 +1,14 @@
-"""Normalisation over contiguous rows: Layer, RMS, Instance and GroupNormalization."""
+"""Normalisation over contiguous rows: Layer, RMS, Instance and GroupNormalization.
+
+AddLayerNormalization and AddRMSNormalization in the domain ``cugraphmodel`` normalise the sum of
+their inputs 0 and 1, and give that sum as output 1.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +24,7 @@ from cugraphmodel.ops.arguments import (
 )
 from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch
 from cugraphmodel.ops.launch import Launch, Workspace
-from cugraphmodel.ops.reduce.geometry import row_plan
+from cugraphmodel.ops.reduce.geometry import MAX_HELD_ROW, row_plan
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
@@ -38,6 +43,7 @@ def _launch(
     affine_index: str,
     period: int = 1,
     inner: int = 1,
+    residual: Value | None = None,
 ) -> Launch:
     """A launch of the kernel on ``x`` as ``[num_rows, row_size]``.
 
@@ -51,6 +57,8 @@ def _launch(
             the row), ``row_size``, ``period`` and ``inner``.
         period: for that.
         inner: for that.
+        residual: a tensor as ``x`` that is added to it first; then ``outputs`` are the normalised
+            tensor, and the sum or None.
     """
     row_size = x.size // num_rows
     rows = row_plan(num_rows, row_size)
@@ -62,8 +70,9 @@ def _launch(
         grid=rows.grid,
         block=rows.block,
         args=(
-            *(required(outputs), x, affine[0], affine[1]),
-            *(optional(outputs, 1), optional(outputs, 2)),
+            *(required(outputs), x, residual, None if residual is None else optional(outputs, 1)),
+            *affine,
+            *((optional(outputs, 1), optional(outputs, 2)) if residual is None else (None, None)),
             *map(np.int64, sizes),
             np.float32(epsilon),
         ),
@@ -71,11 +80,31 @@ def _launch(
             ("SCALAR", c_type(x.dtype)),
             ("COMPUTE", "double" if x.dtype == np.float64 else "float"),
             ("STAT", "float"),
-            ("CENTERED", str(int(node.op_type != "RMSNormalization"))),
+            ("CENTERED", str(int(not node.op_type.endswith("RMSNormalization")))),
             ("AFFINE_INDEX", affine_index),
             *rows.macros,
         ),
     )
+
+
+def _add_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
+    """The normalised sum, and the sum; rows must fit into registers."""
+    x, residual = required(inputs), required(inputs, 1)
+    plain = replace(node, outputs=node.outputs[:1])
+    (normalized,) = _layer_norm_infer(plain, (x, *inputs[2:]))
+    if (residual.dtype, residual.shape) != (x.dtype, x.shape):
+        raise Unsupported(f"A residual {residual} does not fit {x}.")
+    axis = normalize_axis(int(node.attributes.get("axis", -1)), len(x.shape))
+    if math.prod(x.shape[axis:]) > MAX_HELD_ROW:
+        raise Unsupported(f"Rows of more than {MAX_HELD_ROW} elements have no sum in one kernel.")
+    return [normalized, normalized][: len(node.outputs)]
+
+
+def _add_norm_lower(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> list[Launch]:
+    x, residual = required(inputs), required(inputs, 1)
+    return _layer_norm_launches(node, x, inputs[2:], outputs, residual)
 
 
 def _layer_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
@@ -96,16 +125,28 @@ def _layer_norm_infer(node: Node, inputs: Sequence[Value | None]) -> list[Tensor
 def _layer_norm_lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
+    return _layer_norm_launches(node, required(inputs), inputs[1:], outputs)
+
+
+def _layer_norm_launches(
+    node: Node,
+    x: Value,
+    affine_inputs: Sequence[Value | None],
+    outputs: Sequence[Value | None],
+    residual: Value | None = None,
+) -> list[Launch]:
     """Scale and bias are mostly one row, or a number for each index of the axis before the rows.
 
     Of any other shape they are spread out first.
     """
-    x, parameters = required(inputs), (required(inputs, 1), optional(inputs, 2))
+    parameters = (required(affine_inputs), optional(affine_inputs, 1))
     axis = normalize_axis(int(node.attributes.get("axis", -1)), len(x.shape))
     num_rows, row_shape = math.prod(x.shape[:axis]), x.shape[axis:]
     given = [parameter for parameter in parameters if parameter is not None]
     if _are_per_channel(given, x.shape, axis):
-        return [_launch(node, x, outputs, num_rows, parameters, "row % period", x.shape[axis - 1])]
+        channels = x.shape[axis - 1]
+        index = "row % period"
+        return [_launch(node, x, outputs, num_rows, parameters, index, channels, residual=residual)]
     of_one_row = all(math.prod(parameter.shape[: -len(row_shape)]) == 1 for parameter in given)
     shape, index = (row_shape, "i") if of_one_row else (x.shape, "row * row_size + i")
     launches: list[Launch] = []
@@ -113,7 +154,8 @@ def _layer_norm_lower(
         None if parameter is None else _spread(parameter, shape, launches)
         for parameter in parameters
     ]
-    return [*launches, _launch(node, x, outputs, num_rows, affine, index)]
+    norm = _launch(node, x, outputs, num_rows, affine, index, residual=residual)
+    return [*launches, norm]
 
 
 def _are_per_channel(parameters: Sequence[Value], x_shape: Shape, axis: int) -> bool:
@@ -179,4 +221,6 @@ register(
     OpSpec("InstanceNormalization", 6, _channel_norm_infer, _channel_norm_lower),
     OpSpec("LayerNormalization", 17, _layer_norm_infer, _layer_norm_lower),
     OpSpec("RMSNormalization", 23, _layer_norm_infer, _layer_norm_lower),
+    OpSpec("AddLayerNormalization", 1, _add_norm_infer, _add_norm_lower, domain="cugraphmodel"),
+    OpSpec("AddRMSNormalization", 1, _add_norm_infer, _add_norm_lower, domain="cugraphmodel"),
 )

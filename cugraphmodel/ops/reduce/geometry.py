@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from cugraphmodel.ops.launch import ceil_div
 
-__all__ = ["ColumnPlan", "RowPlan", "column_plan", "row_plan"]
+__all__ = ["MAX_HELD_ROW", "ColumnPlan", "RowPlan", "column_plan", "row_plan"]
 
 _ITEMS = (1, 2, 3, 4, 6, 8, 12, 16)
 """How many elements a thread may keep in registers; few values, so that few kernels compile."""
+
+MAX_HELD_ROW = 16 * 1024
+"""Elements of the longest row that stays in registers."""
 
 
 @dataclass(frozen=True)
