@@ -5,12 +5,13 @@ from __future__ import annotations
 from cugraphmodel.ir import Graph
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
+from cugraphmodel.passes.fuse_attention import fuse_attention
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 
 __all__ = ["PASSES", "run_passes"]
 
-PASSES = (fold_batchnorm, fuse_integer_scale, fuse_matmul_bias, fuse_activation)
+PASSES = (fold_batchnorm, fuse_attention, fuse_integer_scale, fuse_matmul_bias, fuse_activation)
 """In the order in which they run."""
 
 

@@ -14,7 +14,7 @@
 // neighbours. factors: {scale, cap, fill}.
 //
 // A score is s = scale * (q . k), then if asked for, in this order:
-//   CAPPED   s = cap * tanh(s / cap)
+//   CAPPED   s = cap * tanh(s)
 //   KEEP     s = fill, where keep is not: 1 true, 2 false
 //   BIAS     s += bias
 //   CAUSAL   s += -Inf, for keys after row + causal_offset
@@ -41,6 +41,7 @@ typedef Acc<Scalar>::type A;
 
 constexpr int kAcross = 16;  // threads that share rows: half a warp
 constexpr int kThreads = 128;
+constexpr int kMinBlocks = sizeof(A) == 8 ? 2 : 3;  // of a multiprocessor; so ptxas spills nothing
 constexpr int kTileRows = kThreads / kAcross * THREAD_ROWS;
 constexpr int kTileKeys = kAcross * THREAD_KEYS;
 constexpr int kTileValues = kAcross * THREAD_VALUES;
@@ -181,7 +182,7 @@ struct Row {
   // A score behind the masks.
   CG_DEV A masked(A s, int row, int key, const Masks& masks, A cap, A fill) {
 #if CAPPED
-    s = cap * cg_tanh(s / cap);
+    s = cap * cg_tanh(s);
 #endif
 #if KEEP
     const bool kept = masks.keep[row * masks.keep_row + key * masks.keep_column];
@@ -227,7 +228,7 @@ CG_DEV A finished(A value, A total, int open, int wild) {
   return value / total;
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
     attention(const Scalar* __restrict__ q, const Scalar* __restrict__ k,
               const Scalar* __restrict__ v, const A* __restrict__ factors,
               const bool* __restrict__ keep, const Scalar* __restrict__ bias,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ops.attention.attention import AttentionLayout, Place, factor_dtype
 from cugraphmodel.ops.case import Array, OpCase
 from cugraphmodel.ops.strides import contiguous_strides
@@ -39,7 +37,7 @@ def oracle(
         values = _placed(v.astype(np.float64), layout.value, (*keys, layout.width))
         scores = scale * np.einsum("...rd,...kd->...rk", queries, across)
         if attributes.get("capped"):
-            scores = cap * np.tanh(scores / cap)
+            scores = cap * np.tanh(scores)
         if keep is not None and layout.keep is not None:
             kept = _placed(keep, layout.keep, scores_shape)
             scores = np.where(kept == attributes.get("keep_where", True), scores, fill)
