@@ -276,7 +276,7 @@ def _causal_offset(bias: Array) -> int | None:
     if bias.ndim < 2 or bias.size != math.prod(bias.shape[-2:]):
         return None
     matrix = bias.reshape(bias.shape[-2:])
-    num_rows, num_keys = matrix.shape
+    num_rows, num_keys = bias.shape[-2:]
     rows, keys = np.arange(num_rows), np.arange(num_keys)
     counts = (matrix == 0).sum(-1)
     partly = np.flatnonzero((counts > 0) & (counts < num_keys))
