@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import kind_of
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Graph, Node, Parameters
 from cugraphmodel.ops.arguments import ints_of
 from cugraphmodel.passes.views import Factors, Views
@@ -18,6 +18,7 @@ from cugraphmodel.passes.views import Factors, Views
 __all__ = ["Mask", "Probabilities", "Scores", "Search", "mask_of", "probabilities_of", "scores_of"]
 
 Array = npt.NDArray[Any]
+CAST_DTYPES = {np.dtype(np.float16), BFLOAT16, np.dtype(np.float32)}
 VIEWS = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Dropout")
 
 
@@ -90,9 +91,8 @@ class Search:
             return False
         source, target = (self.graph.values[name] for name in (node.inputs[0], node.outputs[0]))
         if node.op_type in ("Cast", "CastLike"):
-            dtypes = source.dtype, target.dtype
-            narrow = [kind_of(dtype) == "f" and dtype.itemsize <= 4 for dtype in dtypes]
-            return source.dtype == target.dtype or all(narrow)
+            dtypes = {source.dtype, target.dtype}
+            return len(dtypes) == 1 or (np.dtype(np.float32) in dtypes and dtypes <= CAST_DTYPES)
         return node.op_type in VIEWS and source.shape[-1:] == target.shape[-1:]
 
     def is_view(self, node: Node) -> bool:
@@ -242,11 +242,9 @@ def mask_of(search: Search, bias: str, after: Probabilities) -> Mask | None:
             empty = "closed"
     if known is None:
         return Mask(bias, None, empty)
-    wide = known.astype(np.float64)
-    if not wide.any():
+    if not known.any():
         return Mask("", None, empty)
-    offset = _causal_offset(wide)
-    return Mask(bias, offset, empty)
+    return Mask(bias, _causal_offset(known), empty)
 
 
 def _equal_rows(zero_where: Array, bias: Array) -> bool:
@@ -283,5 +281,6 @@ def _causal_offset(bias: Array) -> int | None:
     if not partly.size:
         return None
     offset = int(counts[partly[0]] - 1 - partly[0])
-    expected = np.where(keys > rows[:, None] + offset, -np.inf, 0.0)
-    return offset if np.array_equal(matrix, expected) else None
+    ahead = keys > rows[:, None] + offset
+    says_so = np.array_equal(matrix == -np.inf, ahead) and np.array_equal(matrix == 0, ~ahead)
+    return offset if says_so else None

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraphmodel.dtypes import kind_of
 from cugraphmodel.front.fold import digest
 from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType
 from cugraphmodel.ops.arguments import BOOL, FLOATS
@@ -36,11 +35,12 @@ def fuse_attention(graph: Graph) -> Graph:
     """Fuse the parts of an attention into one node, which keeps no matrix of scores.
 
     Takes: ``MatMul(Softmax(f(MatMul(q, k))), v)`` along the last axis, of floats of one dtype,
-    where f multiplies by constants of one element, applies a tanh that constants scale, masks with a
+    where f multiplies by constants of one element, applies a tanh that constants scale, masks by a
     Where whose other side is a constant, and adds a bias, each at most once and in this order; with
     probabilities that are NaN, or those of rows whose bias is -Inf, replaced by 0. Transpose,
     Reshape, Split, Slice, Expand and multiplication by a constant on the way to q, k, v and the
-    masks, and Transposes of the result, are folded in where they can be read or written in place.
+    masks, and Transposes of the result, are folded in where they can be read or written in place;
+    so are casts of 16-bit floats to single precision and back.
     No inner value is an output of the graph or is read by anything else, and no head is larger than
     the kernel takes.
 
@@ -55,7 +55,7 @@ def _fused(graph: Graph, softmax: Node) -> Graph | None:
     search = Search(graph)
     x = graph.values[softmax.inputs[0]]
     axis = int(softmax.attributes.get("axis", 1 if softmax.version < 13 else -1))
-    if not x.size or axis not in (-1, len(x.shape) - 1) or kind_of(x.dtype) != "f":
+    if not x.size or axis not in (-1, len(x.shape) - 1):
         return None
     after = probabilities_of(search, softmax)
     if after is None:
@@ -64,44 +64,37 @@ def _fused(graph: Graph, softmax: Node) -> Graph | None:
         mask = mask_of(search, scores.bias, after)
         if mask is None:
             continue
-        fused = _with_node(search, scores, after.product, mask)
-        if fused is not None and _replaces(fused, graph, (scores.product, softmax)):
-            return fused
+        for last, output in _outputs(search, after.product):
+            placed = _place(search, scores, after.product, mask, output)
+            if placed is not None:
+                fused = _replaced(search, scores, after.product, mask, placed, last)
+                if _is_whole(fused, graph, (scores.product, softmax), output):
+                    return fused
     return None
 
 
-def _replaces(fused: Graph, graph: Graph, parts: Sequence[Node]) -> bool:
-    """Whether the parts of an attention are gone, and none of what is gone was more narrow."""
+def _is_whole(fused: Graph, graph: Graph, parts: Sequence[Node], output: View) -> bool:
+    """Whether the parts of an attention are gone, and with them no cast to a narrower dtype."""
     left = set(map(id, fused.nodes))
-    itemsize = graph.values[parts[0].outputs[0]].dtype.itemsize
-    narrow = any(
-        graph.values[node.outputs[0]].dtype.itemsize < itemsize
+    dtypes = {graph.values[output.base].dtype, np.dtype(np.float32)}
+    itemsize = graph.values[output.base].dtype.itemsize
+    casts = [
+        graph.values[node.outputs[0]].dtype
         for node in graph.nodes
         if id(node) not in left and node.op_type == "Cast"
-    )
-    return not narrow and not any(id(part) in left for part in parts)
+    ]
+    exact = all(dtype in dtypes and dtype.itemsize >= itemsize for dtype in casts)
+    return exact and not any(id(part) in left for part in parts)
 
 
 # ---- The node
 
 
-def _with_node(search: Search, scores: Scores, second: Node, mask: Mask) -> Graph | None:
-    values = search.graph.values
-    names = (*scores.product.inputs, second.inputs[1], *filter(None, (scores.keep, mask.bias)))
-    dtype = values[second.outputs[0]].dtype
-    if any(values[name].dtype not in (dtype, BOOL[0]) for name in names) or dtype not in FLOATS:
-        return None
-    for last, output in _outputs(search, second):
-        placed = _place(search, scores, second, mask, output)
-        if placed is not None:
-            return _replaced(search, scores, second, mask, placed, last)
-    return None
-
-
 def _place(search: Search, scores: Scores, second: Node, mask: Mask, output: View) -> Placed | None:
     values = search.graph.values
+    dtype = values[output.base].dtype
     shapes = [values[name].shape for name in (*scores.product.inputs, second.inputs[1])]
-    if min(map(len, shapes)) < 2:
+    if min(map(len, shapes)) < 2 or dtype not in FLOATS:
         return None
     *lead, num_rows, num_keys = values[scores.product.outputs[0]].shape
     *out_lead, out_rows, width = values[second.outputs[0]].shape
@@ -110,33 +103,32 @@ def _place(search: Search, scores: Scores, second: Node, mask: Mask, output: Vie
     def turned(view: View) -> View:
         return view.transposed([*range(len(view.axes) - 2), len(view.axes) - 1, len(view.axes) - 2])
 
-    def masking(name: str, shape: tuple[int, ...]) -> Operand | None:
-        return Operand(_plain(search, name), shape, is_mask=True) if name else None
+    def views(name: str, *dtypes: np.dtype, scaled: bool = False) -> list[View]:
+        found = [view for view in search.views.of(name) if values[view.base].dtype in dtypes]
+        return [view for view in found if scaled or not view.factors]
+
+    def masking(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Operand | None:
+        return Operand(views(name, dtype), shape, is_mask=True) if name else None
 
     return place_operands(
-        Operand([*search.views.of(scores.product.inputs[0])], (*lead, num_rows, depth)),
+        Operand(views(scores.product.inputs[0], dtype, scaled=True), (*lead, num_rows, depth)),
         Operand(
-            [turned(view) for view in search.views.of(scores.product.inputs[1])],
+            [*map(turned, views(scores.product.inputs[1], dtype, scaled=True))],
             (*lead, num_keys, depth),
             num_rows,
         ),
-        Operand(_plain(search, second.inputs[1]), (*out_lead, num_keys, width), out_rows),
+        Operand(views(second.inputs[1], dtype), (*out_lead, num_keys, width), out_rows),
         Operand([output], (*out_lead, out_rows, width)),
-        masking(scores.keep, scores.keep_shape),
-        masking(mask.bias, scores.bias_shape),
+        masking(scores.keep, scores.keep_shape, BOOL[0]),
+        masking(mask.bias, scores.bias_shape, dtype),
     )
-
-
-def _plain(search: Search, name: str) -> list[View]:
-    """The views of a value that are not scaled."""
-    return [view for view in search.views.of(name) if not view.factors]
 
 
 def _outputs(search: Search, product: Node) -> Iterator[tuple[Node, View]]:
     """What may be written instead of a product, the farthest first.
 
-    Yields: the last node of a chain of Transposes after the product, and the product as a view of
-    that node's output.
+    Yields: the last node of a chain of Transposes and a Cast to 16 bits after the product, and the
+    product as a view of that node's output.
     """
     chain = [product]
     while True:
@@ -144,12 +136,12 @@ def _outputs(search: Search, product: Node) -> Iterator[tuple[Node, View]]:
         readers = search.readers[name]
         if len(readers) != 1 or name in search.graph.kept or readers[0].domain:
             break
-        if readers[0].op_type != "Transpose" and not search.is_view(readers[0]):
+        if readers[0].op_type != "Transpose" and not search.is_passed_on(readers[0]):
             break
         chain.append(readers[0])
     while chain:
         last = chain[-1]
-        if last is product or last.op_type == "Transpose":
+        if last is product or last.op_type in ("Transpose", "Cast"):
             view = _seen_from(search, chain)
             if view is not None:
                 yield last, view
@@ -177,7 +169,7 @@ def _replaced(
 ) -> Graph:
     """The graph with the node in the place of the second product, and without what it replaces."""
     query, key = placed.views[:2]
-    graph, factors = _with_factors(search, scores, (*query.factors, *key.factors), second)
+    graph, factors = _with_factors(search, scores, (*query.factors, *key.factors), last)
     layout, masks = placed.layout, iter(placed.views[4:])
     keep = next(masks).base if scores.keep else ""
     bias = next(masks).base if mask.bias else ""
@@ -209,14 +201,14 @@ def _replaced(
 
 
 def _with_factors(
-    search: Search, scores: Scores, of_operands: Factors, second: Node
+    search: Search, scores: Scores, of_operands: Factors, last: Node
 ) -> tuple[Graph, str]:
     """A graph with the kernel's constant: scale, cap, and what takes the place of masked scores."""
     constants = search.graph.constants
     scale = (*scores.factors, *of_operands)
     fill: Factors = ((scores.fill, 1),) if scores.fill else ()
     parts = (scale, scores.caps or (), fill)
-    dtype = factor_dtype(search.graph.values[second.outputs[0]].dtype)
+    dtype = factor_dtype(search.graph.values[last.outputs[0]].dtype)
     used = {name: constants[name] for part in parts for name, _ in part}
 
     def compute(parameters: Parameters) -> Array:
@@ -234,7 +226,7 @@ def _with_factors(
         frozenset().union(*(constant.params for constant in used.values())),
         compute,
     )
-    return add_constant(search.graph, f"{second.outputs[0]} factors", constant)
+    return add_constant(search.graph, f"{last.outputs[0]} factors", constant)
 
 
 def _without_unread(graph: Graph, before: Search) -> Graph:

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Graph, Node, Parameters, Value
 from cugraphmodel.ops.arguments import ints_of
 from cugraphmodel.ops.spec import find
@@ -25,7 +28,7 @@ Factors = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class View:
-    """A value whose elements lie in another one's memory.
+    """A value whose elements lie in another one's memory, there possibly as 16-bit floats.
 
     Attributes:
         base: name of that value.
@@ -157,9 +160,10 @@ class Views:
         if node.op_type in ("Mul", "Div"):
             side = self._scaled_side(node)
             return None if side is None else node.inputs[side]
-        first = self._graph.values[node.inputs[0]]
-        same_dtype = first.dtype == self._graph.values[node.outputs[0]].dtype
-        return node.inputs[0] if same_dtype else None
+        dtype = self._graph.values[node.inputs[0]].dtype
+        target = self._graph.values[node.outputs[0]].dtype
+        widens = dtype in (np.float16, BFLOAT16) and target == np.float32
+        return node.inputs[0] if dtype == target or widens else None
 
     def _scaled_side(self, node: Node) -> int | None:
         """The position of what a Mul or Div scales by a constant of one element."""
