@@ -1,5 +1,6 @@
 """Operators: one folder a family, each registered by the import below."""
 
+from cugraphmodel.ops import attention as attention
 from cugraphmodel.ops import conv as conv
 from cugraphmodel.ops import elementwise as elementwise
 from cugraphmodel.ops import linalg as linalg

@@ -11,6 +11,7 @@ from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_add_norm import fuse_add_norm
+from cugraphmodel.passes.fuse_attention import fuse_attention
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
@@ -26,6 +27,7 @@ PASSES = (
     recognize_norms,
     recognize_activations,
     fold_batchnorm,
+    fuse_attention,
     fuse_integer_scale,
     fuse_matmul_bias,
     fuse_residual,

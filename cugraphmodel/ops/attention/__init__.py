@@ -1,0 +1,3 @@
+"""Attention."""
+
+from cugraphmodel.ops.attention import attention as attention
