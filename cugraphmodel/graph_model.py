@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.cost import Rates, rates_of
 from cugraphmodel.dtypes import plain_bools, written_dtype
 from cugraphmodel.errors import (
     ArgumentError,
@@ -21,10 +22,12 @@ from cugraphmodel.errors import (
     PositionError,
     ShapeError,
 )
+from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Executable
 from cugraphmodel.forks import renew_lock_in_child
 from cugraphmodel.ir import Value
 from cugraphmodel.plan import Plan
+from cugraphmodel.profiling import Profile, profile_of
 
 __all__ = ["CudaGraphModel", "Inputs", "check_dtype", "ordered_inputs"]
 
@@ -122,6 +125,30 @@ class CudaGraphModel:
         """Like :meth:`run_inplace`; returns milliseconds as :meth:`run_timed` does."""
         with self._lock:
             return self._open().replay_timed()
+
+    def profile(self, repeats: int = 20, rates: Rates | None = None) -> Profile:
+        """Time each kernel by itself, on what the input staging arrays hold.
+
+        Outputs and state stay as they are. On a GPU a kernel's time is that of a node in a graph
+        of ``repeats`` such nodes; on the CPU device it is wall-clock time.
+
+        Args:
+            repeats: timed launches of each kernel.
+            rates: how fast the device could be; None takes what is known of it, if anything.
+
+        Returns:
+            Kernels, times, operations, bytes, and the floor under each time where rates are known.
+
+        Raises:
+            ArgumentError: ``repeats`` is less than 1.
+            GraphClosedError: after :meth:`close`.
+        """
+        if repeats < 1:
+            raise ArgumentError(f"repeats is {repeats}; a kernel is timed once or more often.")
+        with self._lock:
+            times_ms = self._open().time_steps(repeats)
+        description = open_device(self.device).description
+        return profile_of(self.plan, times_ms, description, rates or rates_of(description))
 
     def input_slice_mut(self, index: int) -> Array:
         """Writable staging array of an input: its shape and dtype, in pinned memory on a GPU.

@@ -47,6 +47,7 @@ class Plan:
         uses_error_word: whether some step can report bad index data.
         state: name of a state -> the value that holds it between runs. Whoever makes memory for
             the plan writes it before the first run; the plan's own steps write it after that.
+        values: every value of the graph, by name.
     """
 
     inputs: tuple[Value, ...]
@@ -57,6 +58,7 @@ class Plan:
     arena_bytes: int
     uses_error_word: bool
     state: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def staging_bytes(self) -> int:
@@ -138,6 +140,7 @@ def build_plan(graph: Graph, *, reuse_memory: bool = True) -> Plan:
         arena_bytes=arena_bytes,
         uses_error_word=_uses_error_word(launches),
         state=state,
+        values=graph.values,
     )
 
 

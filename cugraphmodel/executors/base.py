@@ -57,6 +57,19 @@ class Executable(Protocol):
         """Like :meth:`replay`; returns the milliseconds of the kernels alone."""
         ...
 
+    def time_steps(self, repeats: int) -> list[float]:
+        """Run the plan on what :attr:`inputs` hold, each step again and again, and time each.
+
+        Outputs and state stay as they are.
+
+        Args:
+            repeats: timed runs of a step, at least 1; one more goes before them.
+
+        Returns:
+            Milliseconds of one run of each step of the plan, the mean of ``repeats``.
+        """
+        ...
+
     def set_state(self, arrays: Mapping[str, Array]) -> None:
         """Overwrite the plan's state, by name; returns when the device has it.
 

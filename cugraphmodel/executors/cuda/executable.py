@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from cugraphmodel.executors.cuda.driver import record_event_in_capture
 from cugraphmodel.executors.cuda.memory import DeviceBlock, require_free, zeroed_pinned
 from cugraphmodel.executors.cuda.staging import COPY_KERNEL, Copy, bind_copies
 from cugraphmodel.executors.cuda.weights import CudaWeightStore, Weight
-from cugraphmodel.executors.cuda.work import Addresses, Work, bind_launches
+from cugraphmodel.executors.cuda.work import Addresses, BoundLaunch, Work, bind_launches
 from cugraphmodel.ir import Parameters, TensorType
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.plan import Plan
@@ -127,6 +127,64 @@ class CudaExecutable:
         self._check_error_word()
         return elapsed_ms
 
+    def time_steps(self, repeats: int) -> list[float]:
+        """See :class:`cugraphmodel.executors.base.Executable`.
+
+        Each step gets a graph of its own: ``repeats`` launches between two event records. So the
+        time holds what a node costs in a graph, and what a step reads is in the GPU's cache if it
+        fits there.
+
+        Raises:
+            CaptureError: a graph cannot be captured.
+            DeviceUnavailableError: this process was forked after the device was opened.
+        """
+        with self._device.current():
+            state = self._read_state()
+            try:
+                with self._stream:
+                    for copy in self._work.copies_in:
+                        copy.issue(self._stream)
+                return [self._time_launch(launch, repeats) for launch in self._work.launches]
+            finally:
+                self.set_state(state)
+
+    def _time_launch(self, launch: BoundLaunch, repeats: int) -> float:
+        from cupy.cuda import get_elapsed_time
+
+        def issue() -> None:
+            with self._stream:
+                self._record_in_capture(0)
+                for _ in range(repeats):
+                    launch.issue(self._stream)
+                self._record_in_capture(1)
+
+        with self._stream:
+            launch.issue(self._stream)
+        graph = self._captured(issue)
+        graph.launch(self._stream)
+        self._stream.synchronize()
+        elapsed_ms: float = get_elapsed_time(*self._events)
+        return elapsed_ms / repeats
+
+    def _read_state(self) -> dict[str, Array]:
+        """The plan's state by name, copied."""
+        from cupy.cuda import runtime
+
+        assert self._arena is not None  # not closed
+        state = {name: np.zeros(v.shape, v.dtype) for name, v in self._plan.state.items()}
+        for name, array in state.items():
+            if array.nbytes == 0:
+                continue
+            runtime.memcpyAsync(
+                array.ctypes.data,
+                self._arena.address + self._plan.slots[self._plan.state[name].name].offset,
+                array.nbytes,
+                runtime.memcpyDeviceToHost,
+                self._stream.ptr,
+            )
+        self._stream.synchronize()
+        return state
+
     def set_state(self, arrays: Mapping[str, Array]) -> None:
         """Overwrite the plan's state, by name; the device has it on return.
 
@@ -231,19 +289,27 @@ class CudaExecutable:
     def _capture(self) -> None:
         """Capture the work twice: bare for :meth:`replay`, and with events around the kernels."""
         stream = self._stream
+        self._graph = self._captured(lambda: self._work.issue(stream))
+        if self._events:
+            self._timed_graph = self._captured(
+                lambda: self._work.issue(stream, self._record_in_capture)
+            )
+
+    def _captured(self, issue: Callable[[], None]) -> Any:
+        """A graph of what ``issue`` puts on the stream, uploaded to the device.
+
+        Raises:
+            CaptureError: the device cannot capture it.
+        """
         try:
-            self._graph = capture_graph(stream, lambda: self._work.issue(stream))
-            self._graph.upload(stream)
-            if self._events:
-                self._timed_graph = capture_graph(
-                    stream, lambda: self._work.issue(stream, self._record_in_capture)
-                )
-                self._timed_graph.upload(stream)
-            stream.synchronize()
+            graph = capture_graph(self._stream, issue)
+            graph.upload(self._stream)
+            self._stream.synchronize()
         except RuntimeError as error:
             if isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._device.name} cannot capture the graph: {error}.") from error
+        return graph
 
     def _record(self, which: int) -> None:
         self._events[which].record(self._stream)

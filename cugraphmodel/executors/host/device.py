@@ -7,6 +7,7 @@ import ctypes
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +285,33 @@ class HostExecutable:
                 "The outputs of this run mean nothing; the graph can be run again.",
                 node=step.node,
             )
+
+    def time_steps(self, repeats: int) -> list[float]:
+        """Wall-clock milliseconds of each step; see :class:`cugraphmodel.executors.base.Executable`.
+
+        Raises:
+            KernelError: a kernel deadlocked or trapped.
+            GraphClosedError: after :meth:`close`.
+        """
+        self._begin()
+        assert self._memory is not None
+        state = {n: self._memory.tensor(v).copy() for n, v in self._plan.state.items()}
+        try:
+            return [self._time_step(number, repeats) for number in range(len(self._launches))]
+        finally:
+            self.set_state(state)
+
+    def _time_step(self, number: int, repeats: int) -> float:
+        offset = number * ctypes.sizeof(LaunchRecord)
+        launches = (LaunchRecord * 1).from_buffer(self._launches, offset)
+        start = 0
+        for repeat in range(repeats + 1):
+            if repeat == 1:
+                start = time.perf_counter_ns()
+            failure = self._runtime.run(launches, order=self._order, num_workers=self._num_workers)
+            if failure is not None:
+                raise self._error(replace(failure, launch=number))
+        return (time.perf_counter_ns() - start) / repeats / 1e6
 
     def set_state(self, arrays: Mapping[str, Array]) -> None:
         """Overwrite the plan's state, by name.
