@@ -28,6 +28,7 @@ from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordere
 from cugraphmodel.ir import Constant, Graph, Parameters
 from cugraphmodel.passes import Precision, arithmetics_of, run_passes
 from cugraphmodel.plan import Plan, build_plan
+from cugraphmodel.tuning import choose_launches
 
 __all__ = ["LoadedModel", "load"]
 
@@ -117,6 +118,7 @@ class LoadedModel:
         initial_state: Mapping[str, Array] | None = None,
         bounded_outputs: bool = False,
         precision: Precision = "fp32",
+        tune: bool | None = None,
         progress: Progress | None = None,
     ) -> CudaGraphModel:
         """Plan, compile, allocate and capture the model for fixed shapes.
@@ -145,7 +147,11 @@ class LoadedModel:
             precision: ``"fp32"``, accurate to fp32; ``"ieee"``, fp32 multiply-adds only; or
                 ``"tf32"``, which rounds the float32 operands of matrix products to 10 bits of
                 fraction and adds up in fp32.
-            progress: called as ``progress(what, done, total)`` while kernels compile.
+            tune: measure on the device which of the launches that a product may take are fastest,
+                unless that is known from an earlier capture; results may then differ in their last
+                bits from a capture without. None: on a GPU, but not on the CPU.
+            progress: called as ``progress(what, done, total)`` while launches are measured and
+                kernels compile.
 
         Returns:
             A graph that owns all memory it needs.
@@ -176,7 +182,10 @@ class LoadedModel:
                 bounded_outputs=bounded_outputs,
             )
             start = _initial_state(traced.graph, initial_state or {}, self._parameters)
-            plan = build_plan(run_passes(traced.graph, arithmetics))
+            fused = run_passes(traced.graph, arithmetics)
+            if tune or (tune is None and self._device.compute_capability is not None):
+                fused = choose_launches(fused, self._device, progress)
+            plan = build_plan(fused)
             executable = self._prepare(plan, capture=True, progress=progress)
             self._num_captured += 1
             name = f"graph {self._num_captured} of {self.name}"
