@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from pathlib import Path
 
 from cugraphmodel.executors.host.compiler import Compiler, runtime_library
@@ -96,10 +95,19 @@ _KINDS = ("system", "trap", "limit", "synccheck", "memcheck", "racecheck", "init
 _ORDERS = {"forward": 0, "reverse": 1, "random": 2}
 
 
-@functools.cache
+_libraries: dict[str, ctypes.CDLL] = {}
+
+
 def load_library(path: Path) -> ctypes.CDLL:
-    """A shared library, loaded once a process."""
-    return ctypes.CDLL(str(path))
+    """A library from the kernel cache, loaded once a process, wherever the cache lies by then.
+
+    Its name says what it holds. A second copy of the runtime would have threads of its own, of which
+    kernels, bound to the first one, know nothing.
+    """
+    library = _libraries.get(path.name)
+    if library is None:
+        library = _libraries.setdefault(path.name, ctypes.CDLL(str(path)))
+    return library
 
 
 class Runtime:
