@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 
+import cugraphmodel
 from cugraphmodel import settings
 from cugraphmodel.errors import KernelCompileError, SettingsError
 from cugraphmodel.kernels import cache
+from tests.api.builders import build
 
 
 @pytest.fixture
@@ -260,3 +263,16 @@ def test_a_compiler_that_is_no_command_line_is_a_settings_error(
     monkeypatch.setenv("CXX", command)
     with pytest.raises(SettingsError, match="CXX="):
         settings.cxx()
+
+
+def test_the_kernel_cache_may_move_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(1).standard_normal((3, 40)).astype(np.float32)
+    exact = np.exp(x.astype(np.float64))
+    exact /= exact.sum(-1, keepdims=True)
+    source = build("(float[3,40] x) => (float[3,40] y)", "y = Softmax(x)")
+    for place in ("first", "second"):
+        monkeypatch.setenv("CUGRAPHMODEL_CACHE_DIR", str(tmp_path / place))
+        with cugraphmodel.load(source, device="cpu").capture_graph() as graph:
+            np.testing.assert_allclose(graph.run([x])[0], exact, rtol=1e-5)

@@ -101,8 +101,8 @@ _libraries: dict[str, ctypes.CDLL] = {}
 def load_library(path: Path) -> ctypes.CDLL:
     """A library from the kernel cache, loaded once a process, wherever the cache lies by then.
 
-    Its name says what it holds. A second copy of the runtime would have threads of its own, of which
-    kernels, bound to the first one, know nothing.
+    Its name says what it holds. A second copy of the runtime would have threads of its own, and
+    kernels are bound to the first one.
     """
     library = _libraries.get(path.name)
     if library is None:
