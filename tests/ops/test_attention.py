@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -83,7 +84,7 @@ def test_agrees_with_its_definition(case: OpCase) -> None:
     np.testing.assert_allclose(got[written], right[written], rtol=1e-4, atol=1e-5)
 
 
-def _launch(layout: AttentionLayout, dtype: str = "float32") -> Launch:
+def _launches(layout: AttentionLayout, dtype: str = "float32") -> list[Launch]:
     sizes = [2**22, 2**22, 2**22]
     values = [Value(np.dtype(dtype), (size,), f"in{i}") for i, size in enumerate(sizes)]
     factors = Value(np.dtype("float64" if dtype == "float64" else "float32"), (3,), "factors")
@@ -93,8 +94,7 @@ def _launch(layout: AttentionLayout, dtype: str = "float32") -> Launch:
     assert spec is not None
     (inferred,) = spec.infer(node, [*values, factors])
     y = Value(inferred.dtype, inferred.shape, "y")
-    (launch,) = spec.lower(node, [*values, factors], [y])
-    return launch
+    return [*spec.lower(node, [*values, factors], [y])]
 
 
 def _layout(heads: int, rows: int, size: int) -> AttentionLayout:
@@ -103,15 +103,25 @@ def _layout(heads: int, rows: int, size: int) -> AttentionLayout:
 
 
 def test_fills_a_large_gpu_before_it_takes_large_tiles() -> None:
-    assert dict(_launch(_layout(12, 128, 32)).macros)["THREAD_ROWS"] == "1"
-    assert dict(_launch(_layout(96, 128, 32)).macros)["THREAD_ROWS"] == "4"
-    assert dict(_launch(_layout(200, 16, 32)).macros)["THREAD_ROWS"] == "2"
+    for heads, rows, expected in ((12, 128, "1"), (96, 128, "4"), (200, 16, "2")):
+        (launch,) = _launches(_layout(heads, rows, 32))
+        assert dict(launch.macros)["THREAD_ROWS"] == expected
+
+
+def test_shares_the_keys_of_few_long_heads() -> None:
+    layout = replace(_layout(8, 1, 64), num_keys=4000)
+    launch, join = _launches(layout)
+    assert launch.grid == (8, 21, 1)  # of three tiles of keys each
+    assert join.grid == (8, 1, 1)
+    assert launch.args[6] is None
+    assert launch.args[7] is join.args[1]
+    assert len(_launches(replace(_layout(8, 100, 64), num_keys=4000))) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("size", [1, 32, 64, 65, 100, 128, 200, 256])
 def test_fits_into_shared_memory(size: int, dtype: str) -> None:
-    assert _launch(_layout(100, 64, size), dtype).shared_bytes <= 48 * 1024
+    assert _launches(_layout(100, 64, size), dtype)[0].shared_bytes <= 48 * 1024
 
 
 @pytest.mark.parametrize(
@@ -125,4 +135,4 @@ def test_fits_into_shared_memory(size: int, dtype: str) -> None:
 )
 def test_refuses(layout: AttentionLayout, reason: str) -> None:
     with pytest.raises(Unsupported, match=reason):
-        _launch(layout)
+        _launches(layout)

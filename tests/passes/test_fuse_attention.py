@@ -65,7 +65,8 @@ KNOWN = {"zero", "never", "first", "second", "third"}
 
 def _model(signature: str, body: str, **more: Any) -> onnx.ModelProto:
     used = {name: array for name, array in NUMBERS.items() if _reads(body, name)}
-    model = build(signature, body, **used, **more)
+    weights: dict[str, Any] = {**used, **more}
+    model = build(signature, body, **weights)
     for name in KNOWN & used.keys():
         _make_constant(model, name)
     return model
@@ -328,7 +329,7 @@ def test_the_scale_may_be_a_parameter(opened_device: Device) -> None:
     inputs = [normal(i, *graph.values[name].shape) for i, name in enumerate(graph.inputs)]
     parameters = parameters_of(model)
     before = run_graph(graph, parameters, opened_device, inputs)
-    parameters.set("half", np.float32(0))
+    parameters.set("half", np.zeros((), np.float32))
     after = run_graph(graph, parameters, opened_device, inputs)
     assert np.abs(before[0] - after[0]).max() > 0.01
     mean = np.broadcast_to(inputs[2].mean(2, keepdims=True), after[0].shape)

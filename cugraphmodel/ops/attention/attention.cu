@@ -1,5 +1,6 @@
 #include "device.cuh"
 #include "lanes.cuh"
+#include "attention.cuh"
 
 // y = softmax(masked(q @ k^T)) @ v without the matrix of scores in memory: a block owns some rows of
 // queries of one head, walks over the keys a tile at a time, and keeps for each row the largest score,
@@ -18,15 +19,13 @@
 //   KEEP     s = fill, where keep is not: 1 true, 2 false
 //   BIAS     s += bias
 //   CAUSAL   s += -Inf, for keys after row + causal_offset
-// EMPTY: what becomes of rows that softmax has no answer for.
-//   0  NaN, as softmax says
-//   1  probabilities of 0 where bias and causality are -Inf for all keys
-//   2  probabilities of 0 instead of NaN
 // Other macros
-//   SCALAR                       element type
+//   SCALAR, EMPTY                see attention.cuh
 //   THREAD_ROWS, THREAD_KEYS     scores of a thread
 //   THREAD_VALUES, VALUE_TILES   columns of v a thread holds in each tile of v; tiles
 //   VECTOR                       elements that one load may take from q, k and v: 4 or 1
+//   SPLIT                        1 if blockIdx.y counts parts of keys_per_part keys; then each block
+//                                leaves its sums in `parts`, for join_parts
 //
 // Every score, sum and maximum is computed in an order that depends on no tile of rows.
 
@@ -35,9 +34,6 @@
 #else
 #define UNROLL_ON_GPU
 #endif
-
-typedef SCALAR Scalar;
-typedef Acc<Scalar>::type A;
 
 constexpr int kAcross = 16;  // threads that share rows: half a warp
 constexpr int kThreads = 128;
@@ -59,18 +55,6 @@ struct Place {
   const Scalar* data;
   long long stride;  // of rows
 };
-
-template <class T>
-CG_DEV T* of_lead(T* base, int lead, const Dims& shape, const Dims& strides) {
-  base += strides.v[6];
-#pragma unroll
-  for (int axis = 3; axis >= 0; --axis) {
-    const int size = int(shape.v[axis]);
-    base += lead % size * strides.v[axis];
-    lead /= size;
-  }
-  return base;
-}
 
 // ---- Loading
 
@@ -210,30 +194,18 @@ struct Row {
   CG_DEV A raise(A candidate) {
     const A before = highest;
     highest = cg_max(before, candidate);
-    const A factor = cg_exp(before - base());
+    const A factor = cg_exp(before - base_of(highest));
     sum *= factor;
     return factor;
   }
-
-  // What exponents are less by: 0 as long as all scores were -Inf, whose difference is NaN.
-  CG_DEV A base() const { return highest == CgLimits<A>::lowest() ? A(0) : highest; }
 };
-
-// ---- Output
-
-// The result for a sum of values weighted by exponentials. `total` is the sum of these.
-CG_DEV A finished(A value, A total, int open, int wild) {
-  if (EMPTY == 1) return !open ? value : wild ? A(CG_NAN) : value / total;
-  if (EMPTY == 2 && (wild || total == A(0))) return value * A(0);  // NaN if a value is not finite
-  return value / total;
-}
 
 extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
     attention(const Scalar* __restrict__ q, const Scalar* __restrict__ k,
               const Scalar* __restrict__ v, const A* __restrict__ factors,
               const bool* __restrict__ keep, const Scalar* __restrict__ bias,
-              Scalar* __restrict__ y, int num_rows, int num_keys, int depth, int width,
-              int causal_offset, Dims lead_shape, Dims q_strides, Dims k_strides, Dims v_strides,
+              Scalar* __restrict__ y, A* __restrict__ parts, int num_rows, int num_keys, int depth,
+              int width, int causal_offset, int keys_per_part, Dims lead_shape, Dims q_strides, Dims k_strides, Dims v_strides,
               Dims keep_strides, Dims bias_strides, Dims y_strides) {
   const int row_tiles = (num_rows - 1) / kTileRows + 1;
   const int row0 = blockIdx.x % row_tiles * kTileRows;
@@ -274,7 +246,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
 #pragma unroll
   for (int i = 0; i < THREAD_ROWS; ++i) rows[i] = {CgLimits<A>::lowest(), A(0), 0, 0};
 
-  for (int key0 = 0; key0 < num_keys; key0 += kTileKeys) {
+#if SPLIT
+  const int first_key = blockIdx.y * keys_per_part;
+  const int end = num_keys - first_key < keys_per_part ? num_keys : first_key + keys_per_part;
+#else
+  const int first_key = 0, end = num_keys;
+#endif
+  for (int key0 = first_key; key0 < end; key0 += kTileKeys) {
     const Place next_keys = {keys + key0 * k_strides.v[4], k_strides.v[4]};
     const Place next_values = {values + key0 * v_strides.v[4], v_strides.v[4]};
 #if CAUSAL
@@ -314,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
       A* const p_row = p_tile + (my_row0 - row0 + i) * kKeyStride;
 #pragma unroll
       for (int j = 0; j < THREAD_KEYS; ++j) {
-        const A p = cg_exp(scores.at(i, j) - rows[i].base());
+        const A p = cg_exp(scores.at(i, j) - base_of(rows[i].highest));
         rows[i].sum += p;
         p_row[Scores::column(j)] = p;
       }
@@ -339,19 +317,28 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 
   Scalar* const out = of_lead(y, lead, lead_shape, y_strides);
+  const Parts all = {parts, int(gridDim.x / row_tiles) * num_rows, width};
   UNROLL_ON_GPU
   for (int i = 0; i < THREAD_ROWS; ++i) {
     const int row = my_row0 + i;
     const A total = across<CgSum>(rows[i].sum);
-    const int open = across<CgMax>(rows[i].open), wild = across<CgMax>(rows[i].wild);
+    const bool open = across<CgMax>(rows[i].open), wild = across<CgMax>(rows[i].wild);
+    if (row >= num_rows) continue;
+    const int line = lead * num_rows + row;
+    if (SPLIT && threadIdx.x % kAcross == 0) {
+      *all.about(blockIdx.y, line) = {rows[i].highest, total, A(open), A(wild)};
+    }
 #pragma unroll
     for (int tile = 0; tile < VALUE_TILES; ++tile) {
 #pragma unroll
       for (int j = 0; j < THREAD_VALUES; ++j) {
         const int column = tile * kTileValues + Values::column(j);
-        if (row < num_rows && column < width) {
-          const A value = finished(sums[tile].at(i, j), total, open, wild);
-          out[row * y_strides.v[4] + column] = Scalar(value);
+        const A sum = sums[tile].at(i, j);
+        if (column >= width) continue;
+        if (SPLIT) {
+          all.sums(blockIdx.y, line)[column] = sum;
+        } else {
+          out[row * y_strides.v[4] + column] = Scalar(finished(sum, total, open, wild));
         }
       }
     }

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import BOOL, FLOATS, check_dtype, optional, required
-from cugraphmodel.ops.launch import Launch, ceil_div, dims
+from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
 from cugraphmodel.ops.matmul.product import WAVE_BLOCKS
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
@@ -24,6 +24,11 @@ MAX_LEAD_AXES = 4
 ROW_GROUPS, THREADS_ACROSS, TILE_DEPTH = 8, 16, 32
 QUERY_TILE_BYTES = 17 * 1024
 """Of queries in shared memory; with a tile of keys and one of scores a block stays below 48 KB."""
+
+
+PARTS_BLOCKS = 4 * WAVE_BLOCKS
+"""Blocks to aim for where the keys of a head are shared among several: these wait for memory."""
+MIN_TILES_PER_PART = 2
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ class _Tile:
     thread_keys: int
     thread_values: int
     value_tiles: int
+    keys_per_part: int
     shared_bytes: int
 
     @staticmethod
@@ -127,8 +133,7 @@ class _Tile:
         """
         step = 16 // itemsize
         query_stride = ceil_div(layout.depth, step) * step + step
-        heads = math.prod(layout.lead)
-        rows = 4
+        heads, rows = math.prod(layout.lead), 4
         while rows > 1 and (
             ROW_GROUPS * rows * query_stride * itemsize > QUERY_TILE_BYTES
             or ROW_GROUPS * rows >= 2 * layout.num_rows
@@ -143,8 +148,14 @@ class _Tile:
             + max(TILE_DEPTH * (keys + step), keys * values)
             + ROW_GROUPS * rows * (keys + step)
         )
+        blocks = heads * ceil_div(layout.num_rows, ROW_GROUPS * rows)
         return _Tile(
-            rows, thread_keys, thread_values, ceil_div(layout.width, values), elements * itemsize
+            rows,
+            thread_keys,
+            thread_values,
+            ceil_div(layout.width, values),
+            keys * _tiles_per_part(blocks, ceil_div(layout.num_keys, keys)),
+            elements * itemsize,
         )
 
     @property
@@ -161,6 +172,14 @@ class _Tile:
             ("THREAD_VALUES", str(self.thread_values)),
             ("VALUE_TILES", str(self.value_tiles)),
         )
+
+
+def _tiles_per_part(blocks: int, key_tiles: int) -> int:
+    """Tiles of keys that one block walks over: all of them if there are blocks enough."""
+    if 2 * blocks > WAVE_BLOCKS:
+        return key_tiles
+    num_parts = min(PARTS_BLOCKS // blocks, key_tiles // MIN_TILES_PER_PART)
+    return ceil_div(key_tiles, max(num_parts, 1))
 
 
 def factor_dtype(dtype: np.dtype) -> np.dtype:
@@ -211,32 +230,52 @@ def _lower(
     places = (layout.query, layout.key, layout.value)
     masks = tuple(place or nowhere for place in (layout.keep, layout.bias))
     causal_offset = node.attributes.get("causal_offset")
-    return [
+    num_parts = ceil_div(layout.num_keys, tile.keys_per_part)
+    num_lines = math.prod(layout.lead) * layout.num_rows
+    part_bytes = num_lines * (4 + layout.width) * factors.dtype.itemsize
+    parts = Workspace(num_parts * part_bytes) if num_parts > 1 else None
+    lead = dims(*[1] * (MAX_LEAD_AXES - len(layout.lead)), *layout.lead)
+    types = (("SCALAR", c_type(q.dtype)), ("EMPTY", EMPTY[node.attributes.get("empty", "nan")]))
+    launches = [
         Launch(
             "ops/attention/attention.cu",
             "attention",
-            (ceil_div(layout.num_rows, tile.rows) * math.prod(layout.lead), 1, 1),
+            (ceil_div(layout.num_rows, tile.rows) * math.prod(layout.lead), num_parts, 1),
             (ROW_GROUPS * THREADS_ACROSS, 1, 1),
             (
-                *(q, k, v, factors, keep, bias, y),
+                *(q, k, v, factors, keep, bias, None if parts else y, parts),
                 *map(np.int32, (layout.num_rows, layout.num_keys, layout.depth, layout.width)),
                 np.int32(causal_offset or 0),
-                dims(*[1] * (MAX_LEAD_AXES - len(layout.lead)), *layout.lead),
+                np.int32(tile.keys_per_part),
+                lead,
                 *(place.struct() for place in (*places, *masks, layout.output)),
             ),
             (
-                ("SCALAR", c_type(q.dtype)),
+                *types,
                 ("CAPPED", str(int(node.attributes.get("capped", False)))),
                 ("KEEP", _keep_macro(node, keep)),
                 ("BIAS", str(int(bias is not None))),
                 ("CAUSAL", str(int(causal_offset is not None))),
-                ("EMPTY", EMPTY[node.attributes.get("empty", "nan")]),
+                ("SPLIT", str(int(parts is not None))),
                 *tile.macros,
                 ("VECTOR", _vector_width(places, (layout.depth, layout.width))),
             ),
             tile.shared_bytes,
         )
     ]
+    if parts is not None:
+        arguments = (np.int32(num_parts), np.int32(layout.num_rows), np.int32(layout.width))
+        launches.append(
+            Launch(
+                "ops/attention/join_parts.cu",
+                "join_parts",
+                (num_lines, 1, 1),
+                (128, 1, 1),
+                (y, parts, *arguments, lead, layout.output.struct()),
+                types,
+            )
+        )
+    return launches
 
 
 def _keep_macro(node: Node, keep: Value | None) -> str:

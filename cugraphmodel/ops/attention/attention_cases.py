@@ -128,6 +128,9 @@ def _sizes() -> Iterator[OpCase]:
     yield _plain("four_rows_a_thread", 7, 12, 70, 50, 64, 64)
     yield _plain("four_rows_of_128", 12, 12, 33, 66, 128, 128)
     yield _plain("two_rows_of_256", 12, 12, 17, 66, 256, 256)
+    yield _plain("many_parts", 1, 2, 3, 900, 16, 48)
+    yield _plain("parts_float64", 1, 2, 10, 301, 8, 7, dtype="float64")
+    yield _plain("parts_float16", 1, 2, 10, 301, 8, 7, dtype="float16")
     for dtype in ("float16", "bfloat16", "float64"):
         yield _plain(f"{dtype}", 2, 2, 20, 70, 32, 40, dtype=dtype)
         yield _plain(f"{dtype}_odd", 2, 2, 20, 70, 17, 19, dtype=dtype)
@@ -186,6 +189,7 @@ def _causal() -> Iterator[OpCase]:
         yield _plain(f"offset_{offset}", 1, 2, 150, 200, 8, 8, causal_offset=offset)
     for empty in ("closed", "any"):
         yield _plain(f"offset_-40_{empty}", 1, 2, 150, 200, 8, 8, causal_offset=-40, empty=empty)
+    yield _plain("causal_without_parts", 1, 8, 150, 200, 8, 8, causal_offset=0)
     yield _plain("causal_odd", 1, 2, 150, 200, 7, 5, causal_offset=0)
     for dtype in ("float16", "float64"):
         yield _plain(f"causal_{dtype}", 1, 2, 70, 200, 8, 8, dtype=dtype, causal_offset=3)
@@ -221,6 +225,11 @@ def _special() -> Iterator[OpCase]:
             name = f"{'qkv'[operand]}_{number}_{empty}"
             inputs = [*operands, None, closed]
             yield attention(name, inputs, layout, (2, 3, 9, 8), empty=empty)
+    long = OpCase.random(6, 9, 300)
+    long[1] = long[2, :280] = long[3, 20:] = -np.inf
+    long[4, 290], long[5, 2] = np.nan, np.inf
+    for empty in ("nan", "closed", "any"):
+        yield _masked(f"parts_{empty}", (9, 300), bias=long, keys=300, empty=empty)
     layout = _heads_first(1, 1, 4, 200, 4, 4)
     q, k, v = _random(layout)
     yield attention("large_scores", [100 * q, 100 * k, v], layout, (1, 1, 4, 4))
