@@ -240,11 +240,11 @@ class Call(Pattern):
 
 
 def number_of(graph: Graph, name: str) -> float | None:
-    """The value of a float constant of one element that depends on no parameter, or None."""
+    """The value of a constant number of one element that depends on no parameter, or None."""
     constant = graph.constants.get(name)
     if constant is None or constant.params or constant.type.size != 1:
         return None
-    if kind_of(constant.type.dtype) != "f":
+    if kind_of(constant.type.dtype) not in "fiu":
         return None
     return float(constant.compute(Parameters({})).item())
 
