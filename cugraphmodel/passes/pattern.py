@@ -65,6 +65,7 @@ class Makers:
         self._maker = {name: node for node in graph.nodes for name in node.outputs if name}
         self._readers = graph.consumers()
         self._kept = frozenset(graph.kept)
+        self._numbers: dict[str, float | None] = {}
 
     def maker(self, name: str, *op_types: str) -> Node | None:
         """The node that makes a value, if it is one of these standard operators."""
@@ -87,7 +88,9 @@ class Makers:
 
     def number(self, name: str) -> float | None:
         """The value of a constant of one element that depends on no parameter, or None."""
-        return number_of(self.graph, name)
+        if name not in self._numbers:
+            self._numbers[name] = number_of(self.graph, name)
+        return self._numbers[name]
 
     def is_close(self, number: float, wanted: float, name: str) -> bool:
         """Whether a number that acts on a value stands for ``wanted``, rounded to its type.
@@ -237,11 +240,11 @@ class Call(Pattern):
 
 
 def number_of(graph: Graph, name: str) -> float | None:
-    """The value of a float constant of one element that depends on no parameter, or None."""
+    """The value of a constant number of one element that depends on no parameter, or None."""
     constant = graph.constants.get(name)
     if constant is None or constant.params or constant.type.size != 1:
         return None
-    if kind_of(constant.type.dtype) != "f":
+    if kind_of(constant.type.dtype) not in "fiu":
         return None
     return float(constant.compute(Parameters({})).item())
 

@@ -52,7 +52,8 @@ def recognize_norms(graph: Graph) -> Graph:
     Takes: the mean over the last axes (ReduceMean or GlobalAveragePool), Sub, the mean of the
     squares, Add of an epsilon that depends on no parameter, Sqrt, Div, and then, if they are there,
     Mul and Add of a tensor whose elements belong to the positions in a row, or to the axis before
-    the row (a channel). Without Sub, and without Add at the end, it is an RMSNormalization. Nothing
+    the row (a channel). Without Sub, and without Add at the end, it is an RMSNormalization. Also
+    ``x * t + (bias - mean * t)`` with ``t = scale / sqrt(...)``, as TensorFlow writes it. Nothing
     else may read what is between, and none of it be an output of the graph.
 
     Gives: one LayerNormalization or RMSNormalization in the place and with the index of the last
@@ -93,16 +94,18 @@ def _norms_ending_in(makers: Makers, last: Node) -> Iterator[_Norm]:
     """The ways to read a node's result as a normalisation, the fullest first."""
     y = makers.graph.values[last.outputs[0]]
     adding = (last,) if last.op_type == "Add" else ()
-    ways = [last.inputs, last.inputs[::-1]] if adding else [(last.outputs[0], "")]
-    for product, bias in ways:
-        for norm in _scaled_norms(makers, product, bias, adding):
-            x = makers.graph.values[norm.x]
-            affine = [makers.graph.values[name] for name in (norm.scale, norm.bias) if name]
-            fits = (x.dtype, x.shape) == (y.dtype, y.shape) and _are_affine(
-                [value.shape for value in affine], x.shape, norm.axis
-            )
-            if fits and makers.hold_all(norm.nodes):
-                yield norm
+    left, right = last.inputs
+    ways = [(left, right), (right, left)] if adding else [(last.outputs[0], "")]
+    spelled = (_scaled_norms(makers, product, bias, adding) for product, bias in ways)
+    shifted = (_shifted_norms(makers, product, shift, adding) for product, shift in ways if shift)
+    for norm in itertools.chain.from_iterable((*spelled, *shifted)):
+        x = makers.graph.values[norm.x]
+        affine = [makers.graph.values[name] for name in (norm.scale, norm.bias) if name]
+        fits = (x.dtype, x.shape) == (y.dtype, y.shape) and _are_affine(
+            [value.shape for value in affine], x.shape, norm.axis
+        )
+        if fits and makers.hold_all(norm.nodes):
+            yield norm
 
 
 def _scaled_norms(makers: Makers, name: str, bias: str, nodes: tuple[Node, ...]) -> Iterator[_Norm]:
@@ -122,6 +125,36 @@ def _scaled_norms(makers: Makers, name: str, bias: str, nodes: tuple[Node, ...])
             yield _Norm(first.x, axis, epsilon, True, scale, bias, (*inside, *both))
         if numerator == squared and not bias:
             yield _Norm(squared, axis, epsilon, False, scale, "", inside)
+
+
+def _shifted_norms(
+    makers: Makers, name: str, shift: str, nodes: tuple[Node, ...]
+) -> Iterator[_Norm]:
+    """``x * t + (bias - mean * t)`` with ``t = scale / sqrt(...)``."""
+    difference = makers.maker(shift, "Sub")
+    if difference is None:
+        return
+    bias, shifted = difference.inputs
+    products = makers.product(name), makers.product(shifted)
+    if any(p.coefficient != 1 or p.divisors or len(p.factors) != 2 for p in products):
+        return
+    orders = (itertools.permutations(product.factors) for product in products)
+    for (x, factor), (mean_name, again) in itertools.product(*orders):
+        mean, scaling = _mean(makers, mean_name), makers.product(factor)
+        if mean is None or mean.x != x or factor != again:
+            continue
+        if scaling.coefficient != 1 or len(scaling.divisors) != 1:
+            continue
+        root = _root_mean_square(makers, scaling.divisors[0])
+        centered = None if root is None else _centered(makers, root[0])
+        if root is None or centered is None or len(scaling.factors) > 1:
+            continue
+        _, axis, epsilon, root_nodes = root
+        if (centered.x, centered.axis) == (x, axis):
+            inside = (*nodes, difference, *products[0].nodes, *products[1].nodes)
+            inside += (*scaling.nodes, *root_nodes, *centered.nodes, *mean.nodes)
+            unique = tuple({id(node): node for node in inside}.values())
+            yield _Norm(x, axis, epsilon, True, (*scaling.factors, "")[0], bias, unique)
 
 
 def _root_mean_square(makers: Makers, name: str) -> tuple[str, int, float, tuple[Node, ...]] | None:

@@ -69,6 +69,10 @@ SPELLINGS = [
     "m = GlobalAveragePool(x) d = Sub(x, m) q = Mul(d, d) v = GlobalAveragePool(q) "
     "e = Add(v, eps) s = Sqrt(e) r = Reciprocal(s) w = Mul(channel, d) n = Mul(w, r) "
     "y = Add(n, shift)",
+    _normalized(
+        "r = Reciprocal(s) t = Mul(r, g) p = Mul(x, t) n = Mul(m, t) w = Sub(b, n) y = Add(p, w)"
+    ),
+    _normalized("t = Div(g, s) p = Mul(t, x) n = Mul(t, m) w = Sub(b, n) y = Add(w, p)"),
     "m = ReduceMean<axes=[3]>(x) c = Sub(x, m) d = Sub(x, m) q = Pow(c, two) "
     "v = ReduceMean<axes=[3]>(q) e = Add(eps, v) s = Sqrt(e) n = Div(d, s) w = Mul(n, g) "
     "y = Add(w, b)",
@@ -103,6 +107,12 @@ def test_recognizes_axes_that_are_an_input(opened_device: Device) -> None:
     body = SPELLINGS[0].replace("ReduceMean<axes=[-1]>(x)", "ReduceMean(x, last)")
     model = _model(body.replace("ReduceMean<axes=[-1]>(q)", "ReduceMean(q, last)"), opset=18)
     graph = assert_same_results(model, recognize_norms, opened_device)
+    assert ops_of(graph) == ["LayerNormalization"]
+
+
+def test_recognizes_an_integer_exponent(opened_device: Device) -> None:
+    body = "whole = Constant<value_int=2>() " + SPELLINGS[0].replace("two", "whole")
+    graph = assert_same_results(_model(body), recognize_norms, opened_device)
     assert ops_of(graph) == ["LayerNormalization"]
 
 
@@ -154,6 +164,9 @@ def test_every_inner_value_can_be_had(opened_device: Device) -> None:
         _normalized("n = Div(x, s) w = Mul(n, g) y = Add(w, b)"),
         _normalized("n = Div(d, s) w = Mul(n, g) y = Add(w, b)", square="Mul(d, x)"),
         _normalized("n = Div(d, s) w = Mul(n, g) y = Add(w, b)", root="Exp(e)"),
+        _normalized("t = Div(g, s) p = Mul(x, t) n = Mul(m, t) w = Sub(n, b) y = Add(p, w)"),
+        _normalized("t = Div(g, s) p = Mul(x, t) n = Mul(m, s) w = Sub(b, n) y = Add(p, w)"),
+        _normalized("t = Div(g, s) p = Mul(d, t) n = Mul(m, t) w = Sub(b, n) y = Add(p, w)"),
         _normalized("n = Div(d, s) h = Mul(n, two) w = Mul(h, g) y = Add(w, s)"),
         "m = ReduceMean<axes=[-1]>(x) d = Sub(m, x) q = Pow(d, two) "
         "v = ReduceSum<keepdims=1>(q, last) e = Add(v, eps) s = Sqrt(e) n = Div(d, s) "
