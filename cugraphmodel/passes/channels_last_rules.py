@@ -26,6 +26,8 @@ Shape = tuple[int, ...]
 
 MAX_STEM_CHANNELS = 7
 """An input of up to so many channels is an image: its planes are read as they are."""
+MIN_CHANNELS = 4
+"""Of a group: with fewer, a convolution gains nothing from neighbouring channels."""
 
 ELEMENTWISE = frozenset(
     """
@@ -184,20 +186,19 @@ def _conv(twins: Twins, node: Node) -> Conversion | None:
         return Conversion((replace(fused, op_type="StemConv", outputs=(twin,)),), (), (y,))
     is_direct = groups > 1 and all_filters // groups <= MAX_DIRECT_FILTERS
     taps_first = (*range(2, rank), 1, 0)
-    permutation = taps_first if is_direct else to_last(range(rank))
-    packed_name, packed = twins.moved(weights, permutation)
-    reads = tuple(filter(None, (x, residual)))
-    inputs = (twins.name(x), packed_name, bias, residual and twins.name(residual))
+    packed_name, packed = twins.moved(weights, taps_first if is_direct else to_last(range(rank)))
+    constants, reads, moved_residual = {packed_name: packed}, [x], ""
+    if residual in twins.graph.constants:
+        moved_residual, constants[moved_residual] = twins.moved(residual, to_last(range(rank)))
+    elif residual:
+        moved_residual = twins.name(residual)
+        reads.append(residual)
+    inputs = (twins.name(x), packed_name, bias, moved_residual)
     op_type = "ChannelsLastDirectConv" if is_direct else "ChannelsLastConv"
     converted = replace(fused, op_type=op_type, inputs=inputs, outputs=(twin,))
     num_bytes = twins.graph.values[x].num_bytes + twins.graph.values[y].num_bytes
-    return Conversion(
-        (converted,),
-        reads,
-        (y,),
-        {packed_name: packed},
-        conv_bytes=num_bytes if channels >= 4 else 0,
-    )
+    conv_bytes = num_bytes if channels >= MIN_CHANNELS else 0
+    return Conversion((converted,), tuple(reads), (y,), constants, conv_bytes=conv_bytes)
 
 
 def _of_twin(rule: Rule) -> Rule:

@@ -295,9 +295,12 @@ def test_one_and_three_axes(
     assert ops_of(graph).count("Transpose") == 1
 
 
-def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
+@pytest.mark.parametrize("residual", ["h", "full"])
+def test_a_residual_of_the_convolution_itself(residual: str, opened_device: Device) -> None:
     """FusedConv adds its fourth input before the activation."""
-    model = _region("c = Conv<pads=[1,1,1,1]>(h, w, bias) s = Add(c, h) d = Relu(s) y = Conv(d, v)")
+    model = _region(
+        f"c = Conv<pads=[1,1,1,1]>(h, w, bias) s = Add(c, {residual}) d = Relu(s) y = Conv(d, v)"
+    )
 
     def fuse_residual(graph: Graph) -> Graph:
         stem, conv, _, relu, last = graph.nodes
@@ -306,7 +309,7 @@ def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
             op_type="FusedConv",
             domain="cugraphmodel",
             version=1,
-            inputs=(*conv.inputs, "h"),
+            inputs=(*conv.inputs, residual),
             outputs=relu.outputs,
             attributes={**conv.attributes, "activation": "cg_act_relu"},
         )
@@ -314,7 +317,7 @@ def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
 
     graph = assert_same_results(model, fuse_residual, opened_device)
     assert ops_of(graph) == ["StemConv", CONV, CONV, "Transpose"]
-    assert graph.nodes[1].inputs[3] == graph.nodes[0].outputs[0]
+    assert graph.values[graph.nodes[1].inputs[3]].shape == (2, 9, 8, 8)
 
 
 @pytest.mark.parametrize(
