@@ -13,6 +13,7 @@ import pytest
 import cugraphmodel
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ir import Graph
+from cugraphmodel.ops.spec import registered
 from cugraphmodel.passes import run_passes
 from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.channels_last_rules import ELEMENTWISE, REDUCTIONS, RULES
@@ -226,7 +227,21 @@ def test_every_rule_is_tested() -> None:
         if f"{op_type}(" in written or f"{op_type}<" in written
     }
     assert rules == set(RULES.values())
-    assert ELEMENTWISE.isdisjoint(REDUCTIONS)
+
+
+def test_every_elementwise_operator_and_reduction_has_a_rule() -> None:
+    """CastLike is none: only the dtype of its second input counts."""
+    families = {"binary", "unary", "variadic"}
+    elementwise = {
+        spec.op_type
+        for spec in registered()
+        if not spec.domain and spec.infer.__module__.rpartition(".")[2] in families
+    }
+    assert elementwise - {"CastLike"} == ELEMENTWISE
+    reductions = {
+        spec.op_type for spec in registered() if spec.infer.__module__.endswith("reduce.reduce")
+    }
+    assert reductions == REDUCTIONS
 
 
 TWO_CONVS = "c = Conv<pads=[1,1,1,1]>(h, w) d = Conv(c, v)"
