@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cugraphmodel.ir import Constant, Graph, Node, Value
-from cugraphmodel.passes.channels_last_rules import (
-    RULES,
+from cugraphmodel.passes.channels_last_rules import RULES
+from cugraphmodel.passes.twins import (
     Conversion,
     Twins,
     from_last,

@@ -13,6 +13,7 @@ import pytest
 import cugraphmodel
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ir import Graph
+from cugraphmodel.ops.spec import registered
 from cugraphmodel.passes import run_passes
 from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.channels_last_rules import ELEMENTWISE, REDUCTIONS, RULES
@@ -226,7 +227,21 @@ def test_every_rule_is_tested() -> None:
         if f"{op_type}(" in written or f"{op_type}<" in written
     }
     assert rules == set(RULES.values())
-    assert ELEMENTWISE.isdisjoint(REDUCTIONS)
+
+
+def test_every_elementwise_operator_and_reduction_has_a_rule() -> None:
+    """CastLike is none: only the dtype of its second input counts."""
+    families = {"binary", "unary", "variadic"}
+    elementwise = {
+        spec.op_type
+        for spec in registered()
+        if not spec.domain and spec.infer.__module__.rpartition(".")[2] in families
+    }
+    assert elementwise - {"CastLike"} == ELEMENTWISE
+    reductions = {
+        spec.op_type for spec in registered() if spec.infer.__module__.endswith("reduce.reduce")
+    }
+    assert reductions == REDUCTIONS
 
 
 TWO_CONVS = "c = Conv<pads=[1,1,1,1]>(h, w) d = Conv(c, v)"
@@ -295,9 +310,12 @@ def test_one_and_three_axes(
     assert ops_of(graph).count("Transpose") == 1
 
 
-def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
+@pytest.mark.parametrize("residual", ["h", "full"])
+def test_a_residual_of_the_convolution_itself(residual: str, opened_device: Device) -> None:
     """FusedConv adds its fourth input before the activation."""
-    model = _region("c = Conv<pads=[1,1,1,1]>(h, w, bias) s = Add(c, h) d = Relu(s) y = Conv(d, v)")
+    model = _region(
+        f"c = Conv<pads=[1,1,1,1]>(h, w, bias) s = Add(c, {residual}) d = Relu(s) y = Conv(d, v)"
+    )
 
     def fuse_residual(graph: Graph) -> Graph:
         stem, conv, _, relu, last = graph.nodes
@@ -306,7 +324,7 @@ def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
             op_type="FusedConv",
             domain="cugraphmodel",
             version=1,
-            inputs=(*conv.inputs, "h"),
+            inputs=(*conv.inputs, residual),
             outputs=relu.outputs,
             attributes={**conv.attributes, "activation": "cg_act_relu"},
         )
@@ -314,7 +332,7 @@ def test_a_residual_of_the_convolution_itself(opened_device: Device) -> None:
 
     graph = assert_same_results(model, fuse_residual, opened_device)
     assert ops_of(graph) == ["StemConv", CONV, CONV, "Transpose"]
-    assert graph.nodes[1].inputs[3] == graph.nodes[0].outputs[0]
+    assert graph.values[graph.nodes[1].inputs[3]].shape == (2, 9, 8, 8)
 
 
 @pytest.mark.parametrize(
