@@ -168,12 +168,14 @@ def _recurrence(_node: Node, inputs: _Values, _outputs: _Values) -> int:
 
 def _attention(node: Node, _inputs: _Values, _outputs: _Values) -> int:
     layout = node.attributes["layout"]
-    pairs = math.prod(layout.lead) * layout.num_rows * layout.num_keys
-    return int(2 * pairs * (layout.depth + layout.width))
+    pairs: int = math.prod(layout.lead) * layout.num_rows * layout.num_keys
+    width: int = layout.depth + layout.width
+    return 2 * pairs * width
 
 
 def _windows(node: Node, _inputs: _Values, outputs: _Values) -> int:
-    return math.prod(node.attributes["kernel_shape"]) * _present(outputs, 0).size
+    num_taps: int = math.prod(node.attributes["kernel_shape"])
+    return num_taps * _present(outputs, 0).size
 
 
 def _whole(_node: Node, inputs: _Values, _outputs: _Values) -> int:

@@ -1,4 +1,4 @@
-"""Where the time of a captured graph goes: each node's kernels, beside what it must do at the least."""
+"""Where the time of a captured graph goes, beside what each node must do at the least."""
 
 from __future__ import annotations
 
@@ -108,16 +108,13 @@ class Profile:
 
     def _node_rows(self, node: NodeProfile) -> list[tuple[str, ...]]:
         label = " ".join(filter(None, (str(node.index) if node.index >= 0 else "", node.name)))
-        rows = []
-        for position, kernel in enumerate(node.kernels):
+        rows: list[tuple[str, ...]] = []
+        for kernel in node.kernels:
             share = f"{kernel.us / self.us:.1%}" if self.us else ""
             times = (kernel.kernel, f"{kernel.us:.2f}", share)
-            first = position == 0
-            rows.append(
-                (label, node.op_type, *times, *_work(node))
-                if first
-                else ("", "", *times, "", "", "", "")
-            )
+            is_first = not rows
+            work = _work(node) if is_first else ("",) * 4
+            rows.append((*((label, node.op_type) if is_first else ("", "")), *times, *work))
         return rows
 
     def __str__(self) -> str:

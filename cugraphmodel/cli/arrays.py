@@ -17,10 +17,12 @@ import numpy.typing as npt
 
 from cugraphmodel.dtypes import kind_of, written_dtype
 from cugraphmodel.errors import CuGraphModelError
+from cugraphmodel.ir import Value
 
 __all__ = [
     "ArrayFileError",
     "UnnamedInputError",
+    "fill_inputs",
     "random_array",
     "read_inputs",
     "restored",
@@ -42,23 +44,51 @@ def read_inputs(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Arr
     """Arrays by input name.
 
     Args:
-        arguments: ``NAME=FILE.npy``, or ``FILE.npy`` for the next input without an array.
+        arguments: ``NAME=FILE.npy``, or ``FILE.npy`` for the next input without an array, or
+            ``FILE.npz`` with arrays by the names of inputs.
         names: the model's inputs, in the file's order.
 
     Raises:
-        ArrayFileError: a file is missing or not an ``.npy`` file.
+        ArrayFileError: a file is missing or not an ``.npy`` or ``.npz`` file.
         UnnamedInputError: more files than inputs, or two for one input.
     """
     arrays: dict[str, Array] = {}
     for argument in arguments:
         name, path = _split(argument, names)
-        if name is None:
-            name = next((name for name in names if name not in arrays), None)
-        if name is None:
-            raise UnnamedInputError(f"--input {argument}: the model's inputs are {list(names)}.")
-        if name in arrays:
-            raise UnnamedInputError(f"--input {argument}: {name!r} has an array already.")
-        arrays[name] = _read_array(path)
+        if name is None and path.suffix == ".npz":
+            found = _read_archive(path)
+        else:
+            if name is None:
+                name = next((name for name in names if name not in arrays), "")
+            found = {name: _read_array(path)}
+        for name, array in found.items():
+            if name not in names:
+                raise UnnamedInputError(
+                    f"--input {argument}: the model's inputs are {list(names)}."
+                )
+            if name in arrays:
+                raise UnnamedInputError(f"--input {argument}: {name!r} has an array already.")
+            arrays[name] = array
+    return arrays
+
+
+def fill_inputs(
+    inputs: Sequence[Value], given: Mapping[str, Array], seed: int | None
+) -> dict[str, Array]:
+    """An array for every input: the given one, or one of random numbers.
+
+    Raises:
+        ArrayFileError: as :func:`restored`.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = {}
+    for value in inputs:
+        array = given.get(value.name)
+        arrays[value.name] = (
+            random_array(rng, value.dtype, value.shape)
+            if array is None
+            else restored(value.name, array, value.dtype)
+        )
     return arrays
 
 
@@ -85,6 +115,19 @@ def _read_array(path: Path) -> Array:
             f"{str(path)!r} is not an array file as numpy.save writes it (.npy): {reason}"
         ) from error
     return array
+
+
+def _read_archive(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise ArrayFileError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    except Exception as error:  # as in _read_array
+        reason = " ".join(str(error).split())
+        raise ArrayFileError(
+            f"{str(path)!r} is not an archive as numpy.savez writes it (.npz): {reason}"
+        ) from error
 
 
 def _file_dtype(dtype: np.dtype) -> np.dtype:

@@ -30,6 +30,8 @@ _PACKAGES = (
     "nvidia-cuda-nvrtc",
     "ziglang",
     "onnxruntime",
+    "onnxruntime-gpu",
+    "torch",
 )
 
 

@@ -15,6 +15,8 @@ examples:
   cugraphmodel run model.onnx --random 0 --batch 8 --output answers.npz
   cugraphmodel run model.onnx --input tokens=tokens.npy --input mask=mask.npy
   cugraphmodel inspect model.onnx --dim sequence=128
+  cugraphmodel bench model.onnx --batch 8 --json rows.json
+  cugraphmodel profile model.onnx --batch 8
 """
 
 
@@ -34,6 +36,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_inspect(commands)
     _add_check(commands)
+    _add_bench(commands)
+    _add_profile(commands)
     _add_env(commands)
     return parser
 
@@ -47,20 +51,7 @@ def _add_demo(commands: Any) -> None:
 def _add_run(commands: Any) -> None:
     run = _command(commands, "run", "run", "run a model on arrays from files, or on random ones")
     run.add_argument("model", help="path of an ONNX file")
-    run.add_argument(
-        "--input",
-        dest="inputs",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE.npy",
-        help="array for an input; without NAME, for the next input in the file's order",
-    )
-    run.add_argument(
-        "--random",
-        type=_size,
-        metavar="SEED",
-        help="make up the inputs that --input leaves: normal floats, integers 0 and 1",
-    )
+    _add_inputs(run)
     run.add_argument("--output", metavar="FILE.npz", help="write the outputs there, by value name")
     _add_binding(run)
     _add_device(run)
@@ -86,16 +77,87 @@ def _add_check(commands: Any) -> None:
     _add_binding(check)
 
 
+def _add_bench(commands: Any) -> None:
+    bench = _command(
+        commands, "bench", "bench", "measure a model beside other runtimes", json_file=True
+    )
+    bench.add_argument("model", help="path of an ONNX file")
+    bench.add_argument(
+        "--precision",
+        type=_names,
+        metavar="NAME,...",
+        help="of fp32, ieee, tf32; default: all that differ on the device",
+    )
+    bench.add_argument(
+        "--peers",
+        type=_names,
+        metavar="NAME,...",
+        help="of onnxruntime, onnxruntime-graph, torch, torch-graph, torch-compile, or '' for "
+        "none; default: all that are installed",
+    )
+    bench.add_argument(
+        "--torch",
+        metavar="FILE.pt2",
+        help="the same model as torch.export.save wrote it, for the peers of PyTorch",
+    )
+    bench.add_argument(
+        "--seconds", type=_rate, default=3.0, metavar="S", help="that each contender runs (3)"
+    )
+    bench.add_argument("--rounds", type=_count, default=10, metavar="N", help="of all in turn (10)")
+    bench.add_argument("--no-error", action="store_true", help="leave the error out")
+    bench.add_argument("--commit", metavar="SHA", help="to write down with the results")
+    _add_inputs(bench, seed=0)
+    _add_shapes(bench)
+    _add_device(bench)
+
+
+def _add_profile(commands: Any) -> None:
+    profile = _command(
+        commands, "profile", "profile", "time each kernel of a captured model", json_file=True
+    )
+    profile.add_argument("model", help="path of an ONNX file")
+    profile.add_argument(
+        "--precision", default="fp32", metavar="NAME", help="fp32 (default), ieee or tf32"
+    )
+    profile.add_argument(
+        "--repeats", type=_count, default=20, metavar="N", help="timed launches of a kernel (20)"
+    )
+    profile.add_argument(
+        "--sort", choices=("order", "time"), default="order", help="of the rows (order)"
+    )
+    profile.add_argument(
+        "--tflops", type=_rate, metavar="R", help="what the device computes at most, in TFLOP/s"
+    )
+    profile.add_argument(
+        "--bandwidth", type=_rate, metavar="R", help="what its memory moves at most, in TB/s"
+    )
+    profile.add_argument("--commit", metavar="SHA", help="to write down with the results")
+    _add_inputs(profile, seed=0)
+    _add_binding(profile)
+    _add_device(profile)
+
+
 def _add_env(commands: Any) -> None:
     _command(commands, "env", "environment", "print what a bug report needs")
 
 
-def _command(commands: Any, name: str, module: str, help_text: str) -> argparse.ArgumentParser:
+def _command(
+    commands: Any, name: str, module: str, help_text: str, *, json_file: bool = False
+) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
     )
     command.set_defaults(module=module)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    if json_file:
+        command.add_argument(
+            "--json",
+            nargs="?",
+            const="-",
+            metavar="FILE",
+            help="write one JSON object there; without FILE print it, and no table",
+        )
+    else:
+        command.add_argument("--json", action="store_true", help="print one JSON object")
     return command
 
 
@@ -105,8 +167,47 @@ def _add_device(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_inputs(command: argparse.ArgumentParser, seed: int | None = None) -> None:
+    command.add_argument(
+        "--input",
+        dest="inputs",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE.npy",
+        help="array for an input; without NAME, for the next input in the file's order; a .npz "
+        "file holds arrays by the names of inputs",
+    )
+    command.add_argument(
+        "--random",
+        type=_size,
+        default=seed,
+        metavar="SEED",
+        help="make up the inputs that --input leaves: normal floats, integers 0 and 1"
+        + ("" if seed is None else f" ({seed})"),
+    )
+
+
 def _add_binding(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--batch", type=_size, metavar="N", help="size of open dimensions 0")
+    _add_shapes(command)
+    command.add_argument(
+        "--output-node",
+        dest="output_nodes",
+        action="append",
+        type=_node,
+        metavar="NAME|INDEX",
+        help="give this node or value back instead of the model's outputs",
+    )
+    command.add_argument(
+        "--bounded-outputs",
+        action="store_true",
+        help="give outputs whose size hangs on data at their largest size, and a count",
+    )
+
+
+def _add_shapes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--batch", "--batch-size", type=_size, metavar="N", help="size of open dimensions 0"
+    )
     command.add_argument(
         "--dim",
         dest="dims",
@@ -125,25 +226,32 @@ def _add_binding(command: argparse.ArgumentParser) -> None:
         metavar="INPUT=SIZE,SIZE,...",
         help="whole shape of an input",
     )
-    command.add_argument(
-        "--output-node",
-        dest="output_nodes",
-        action="append",
-        type=_node,
-        metavar="NAME|INDEX",
-        help="give this node or value back instead of the model's outputs",
-    )
-    command.add_argument(
-        "--bounded-outputs",
-        action="store_true",
-        help="give outputs whose size hangs on data at their largest size, and a count",
-    )
 
 
 def _size(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def _count(text: str) -> int:
+    if not _size(text):
+        raise argparse.ArgumentTypeError("0 is too few")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return rate
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
 
 
 def _named_size(text: str) -> tuple[str, int]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from cugraphmodel.executors import open_device
 from cugraphmodel.graph_model import CudaGraphModel
 
-__all__ = ["graph_facts", "graph_text", "in_units", "memory_text"]
+__all__ = ["graph_facts", "graph_text", "in_units", "memory_text", "print_or_write"]
 
 
 def in_units(num_bytes: int) -> str:
@@ -47,3 +50,13 @@ def graph_text(facts: dict[str, Any]) -> str:
         f"graph     {facts['num_kernels']} kernels in one launch, {facts['precision']}\n"
         f"memory    {memory}"
     )
+
+
+def print_or_write(facts: Mapping[str, Any], text: str, file: str | None) -> None:
+    """Print the text and write the facts to ``file`` as JSON; print them alone if it is ``"-"``."""
+    if file == "-":
+        print(json.dumps(facts))
+        return
+    if file is not None:
+        Path(file).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(text)

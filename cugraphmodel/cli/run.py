@@ -12,15 +12,13 @@ import numpy.typing as npt
 
 from cugraphmodel.cli.arrays import (
     UnnamedInputError,
-    random_array,
+    fill_inputs,
     read_inputs,
-    restored,
     write_outputs,
 )
 from cugraphmodel.cli.escape import escaped
 from cugraphmodel.cli.progress import progress_bar
 from cugraphmodel.cli.report import graph_facts, graph_text
-from cugraphmodel.graph_model import CudaGraphModel
 from cugraphmodel.model import LoadedModel, load
 
 __all__ = ["execute"]
@@ -43,7 +41,9 @@ def execute(options: argparse.Namespace) -> None:
             progress=progress,
         )
     with graph:
-        outputs, elapsed_ms = graph.run_timed(_all_arrays(graph, arrays, options.random))
+        outputs, elapsed_ms = graph.run_timed(
+            fill_inputs(graph.plan.inputs, arrays, options.random)
+        )
         by_name = dict(zip(graph.output_names, outputs, strict=True))
         facts = {
             "model": options.model,
@@ -68,20 +68,6 @@ def _given_arrays(model: LoadedModel, options: argparse.Namespace) -> dict[str, 
         raise UnnamedInputError(
             f"no array for {missing}; pass --input NAME=FILE.npy, or --random SEED to make some up."
         )
-    return arrays
-
-
-def _all_arrays(
-    graph: CudaGraphModel, given: dict[str, Array], seed: int | None
-) -> dict[str, Array]:
-    rng = np.random.default_rng(seed)
-    arrays = {}
-    for name, dtype, shape in zip(
-        graph.input_names, graph.input_dtypes, graph.input_shapes, strict=True
-    ):
-        array = given.get(name)
-        found = random_array(rng, dtype, shape) if array is None else restored(name, array, dtype)
-        arrays[name] = found
     return arrays
 
 

@@ -287,7 +287,7 @@ class HostExecutable:
             )
 
     def time_steps(self, repeats: int) -> list[float]:
-        """Wall-clock milliseconds of each step; see :class:`cugraphmodel.executors.base.Executable`.
+        """See :class:`cugraphmodel.executors.base.Executable`; times are those of a wall clock.
 
         Raises:
             KernelError: a kernel deadlocked or trapped.

@@ -1,0 +1,1 @@
+"""Measuring a model against other runtimes, each in a process of its own, taking turns."""
