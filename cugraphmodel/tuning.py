@@ -129,8 +129,8 @@ def _remembered(
             best = 0
         path.write_text(json.dumps({"chosen": best, "times_ms": times_ms}), encoding="utf-8")
 
-    found = json.loads(cached(parts, ".json", write).read_text(encoding="utf-8"))
-    return alternatives[found["chosen"]]
+    found: dict[str, Any] = json.loads(cached(parts, ".json", write).read_text(encoding="utf-8"))
+    return alternatives[int(found["chosen"])]
 
 
 def _alone(graph: Graph, node: Node) -> Graph:

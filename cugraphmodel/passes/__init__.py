@@ -15,6 +15,7 @@ from cugraphmodel.passes.fuse_attention import fuse_attention
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
+from cugraphmodel.passes.merge_projections import merge_projections
 from cugraphmodel.passes.precision import Precision, arithmetics_of
 from cugraphmodel.passes.recognize_activations import recognize_activations
 from cugraphmodel.passes.recognize_norms import recognize_norms
@@ -30,6 +31,7 @@ PASSES = (
     fuse_attention,
     fuse_integer_scale,
     fuse_matmul_bias,
+    merge_projections,
     fuse_residual,
     fuse_add_norm,
     fuse_activation,
