@@ -5,7 +5,7 @@
 // walks over the depth TILE_DEPTH at a time. Both operands have their depth inside: the left one is
 // [rows, depth], the right one [columns, depth]. cp.async brings tiles NUM_STAGES - 1 steps ahead.
 //
-// ARITHMETIC says how operands of type SCALAR are multiplied (see kernels.md in docs/design):
+// ARITHMETIC says how operands of type SCALAR are multiplied (see docs/design/matrix-kernels.md):
 //   f16, bf16   as they are
 //   tf32        floats rounded to tf32
 //   tf32x3      floats as sums of two tf32; of the four products of halves the smallest is left out.
