@@ -14,8 +14,9 @@ import numpy as np
 from cugraphmodel.dtypes import kind_of
 from cugraphmodel.executors.base import Device, Progress
 from cugraphmodel.ir import Graph, Node, Parameters, Value
-from cugraphmodel.kernels.cache import cached
+from cugraphmodel.kernels.cache import cached, is_cached
 from cugraphmodel.kernels.source import device_header, load_source
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import find
 from cugraphmodel.plan import Plan, build_plan
 
@@ -49,22 +50,25 @@ def choose_launches(
     Raises:
         KernelCompileError, DeviceMemoryError, CaptureError: the device failed.
     """
-    alternatives = {
-        id(node): found for node in graph.nodes if len(found := _alternatives(graph, node)) > 1
-    }
-    chosen: dict[str, Mapping[str, Any]] = {}
-    nodes = []
+    choices: dict[str, _Choice] = {}
     for node in graph.nodes:
-        if id(node) in alternatives:
-            signature = _signature(graph, node)
-            if signature not in chosen:
-                if progress is not None:
-                    progress(node.label, len(chosen), len(alternatives))
-                chosen[signature] = _remembered(
-                    graph, node, alternatives[id(node)], device, measure or measured_ms
-                )
-            node = replace(node, attributes={**node.attributes, **chosen[signature]})
-        nodes.append(node)
+        alternatives = _alternatives(graph, node)
+        if len(alternatives) > 1:
+            choices.setdefault(_signature(graph, node), _Choice(graph, node, alternatives))
+    unknown = [choice for choice in choices.values() if not choice.is_known(device)]
+    device.compile([launch for choice in unknown for launch in choice.launches], progress)
+    for done, choice in enumerate(unknown):
+        if progress is not None:
+            progress(choice.node.label, done, len(unknown))
+        choice.make(device, measure or measured_ms)
+    chosen = {
+        signature: choice.make(device, measure or measured_ms)
+        for signature, choice in choices.items()
+    }
+    nodes = (
+        replace(node, attributes={**node.attributes, **chosen.get(_signature(graph, node), {})})
+        for node in graph.nodes
+    )
     return graph.replace(nodes=tuple(nodes))
 
 
@@ -101,36 +105,53 @@ def _signature(graph: Graph, node: Node) -> str:
     )
 
 
-def _remembered(
-    graph: Graph,
-    node: Node,
-    alternatives: Sequence[Mapping[str, Any]],
-    device: Device,
-    measure: Callable[[Plan, Device], float],
-) -> Mapping[str, Any]:
-    plans = [
-        build_plan(_alone(graph, replace(node, attributes={**node.attributes, **attributes})))
-        for attributes in alternatives
-    ]
-    sources = sorted({step.launch.source for plan in plans for step in plan.steps})
-    parts = [
-        "tuning",
-        device.description,
-        _signature(graph, node),
-        json.dumps([dict(attributes) for attributes in alternatives]),
-        *(load_source(source).text for source in sources),
-        device_header(),
-    ]
+class _Choice:
+    """What there is to choose from for one kind of node."""
 
-    def write(path: Path) -> None:
-        times_ms = [measure(plan, device) for plan in plans]
-        best = min(range(len(plans)), key=times_ms.__getitem__)
-        if times_ms[best] >= times_ms[0] * (1 - LEAST_GAIN):
-            best = 0
-        path.write_text(json.dumps({"chosen": best, "times_ms": times_ms}), encoding="utf-8")
+    def __init__(self, graph: Graph, node: Node, alternatives: Sequence[Mapping[str, Any]]) -> None:
+        self.node = node
+        self._alternatives = alternatives
+        self._signature = _signature(graph, node)
+        self._plans = [
+            build_plan(_alone(graph, replace(node, attributes={**node.attributes, **attributes})))
+            for attributes in alternatives
+        ]
 
-    found: dict[str, Any] = json.loads(cached(parts, ".json", write).read_text(encoding="utf-8"))
-    return alternatives[int(found["chosen"])]
+    @property
+    def launches(self) -> list[Launch]:
+        """Those of all alternatives."""
+        return [step.launch for plan in self._plans for step in plan.steps]
+
+    def is_known(self, device: Device) -> bool:
+        """Whether it was measured before, on this device and with these kernels."""
+        return is_cached(self._parts(device), ".json")
+
+    def make(self, device: Device, measure: Callable[[Plan, Device], float]) -> Mapping[str, Any]:
+        """The attributes of the best, measured unless they are known."""
+
+        def write(path: Path) -> None:
+            times_ms = [measure(plan, device) for plan in self._plans]
+            best = min(range(len(times_ms)), key=times_ms.__getitem__)
+            if times_ms[best] >= times_ms[0] * (1 - LEAST_GAIN):
+                best = 0
+            path.write_text(json.dumps({"chosen": best, "times_ms": times_ms}), encoding="utf-8")
+
+        found: dict[str, Any] = json.loads(
+            cached(self._parts(device), ".json", write).read_text(encoding="utf-8")
+        )
+        return self._alternatives[int(found["chosen"])]
+
+    def _parts(self, device: Device) -> list[str]:
+        """All that the choice hangs on."""
+        sources = sorted({launch.source for launch in self.launches})
+        return [
+            "tuning",
+            device.description,
+            self._signature,
+            json.dumps([dict(attributes) for attributes in self._alternatives]),
+            *(load_source(source).text for source in sources),
+            device_header(),
+        ]
 
 
 def _alone(graph: Graph, node: Node) -> Graph:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy.typing as npt
 
 from cugraphmodel.ir import Parameters
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.plan import Plan
 
 __all__ = ["Device", "Executable", "Progress", "WeightStore"]
@@ -94,6 +95,10 @@ class Device(Protocol):
 
     def weight_store(self) -> WeightStore:
         """A new, empty store."""
+        ...
+
+    def compile(self, launches: Sequence[Launch], progress: Progress | None = None) -> None:
+        """Bring the kernel cache up to what launches need, on all processors."""
         ...
 
     def prepare(

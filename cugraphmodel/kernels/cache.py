@@ -26,7 +26,7 @@ from pathlib import Path
 from cugraphmodel import settings
 from cugraphmodel.errors import KernelCompileError
 
-__all__ = ["cached", "folder", "key_of"]
+__all__ = ["cached", "folder", "is_cached", "key_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +60,11 @@ def cached(parts: Sequence[bytes | str], suffix: str, build: Callable[[Path], No
         _warn_once(f"cannot write to the kernel cache {place}; using a temporary folder")
         place = _private_folder(os.getpid())
         return place / name if _is_whole(place / name) else _build(place, name, build)
+
+
+def is_cached(parts: Sequence[bytes | str], suffix: str) -> bool:
+    """Whether :func:`cached` would find the file without building it."""
+    return _is_whole(folder() / (key_of(parts) + suffix))
 
 
 def folder() -> Path:

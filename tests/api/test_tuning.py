@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 import cugraphmodel
 from cugraphmodel.executors import open_device
+from cugraphmodel.executors.base import Device, Progress
 from cugraphmodel.ir import Graph
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.matmul.tensor_core import TILES
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 from cugraphmodel.plan import Plan
@@ -42,11 +45,20 @@ def _tiling_of(plan: Plan) -> tuple[str, int]:
 
 
 class _Clock:
-    """Stands in for a device: counts what it measures."""
+    """Stands in for a device and its clock: keeps what it compiles and measures."""
+
+    description = "a clock"
 
     def __init__(self, ms_of: Callable[[tuple[str, int]], float]) -> None:
+        self.compiled: list[Launch] = []
         self.measured: list[tuple[str, int]] = []
         self._ms_of = ms_of
+
+    def compile(self, launches: Sequence[Launch], _progress: Progress | None) -> None:
+        self.compiled += launches
+
+    def choose(self, graph: Graph, progress: Progress | None = None) -> Graph:
+        return choose_launches(graph, cast(Device, self), progress, self)
 
     def __call__(self, plan: Plan, _device: object) -> float:
         self.measured.append(_tiling_of(plan))
@@ -54,7 +66,7 @@ class _Clock:
 
 
 def _chosen(graph: Graph, clock: _Clock) -> list[tuple[str, int] | None]:
-    tuned = choose_launches(graph, open_device("cpu"), measure=clock)
+    tuned = clock.choose(graph)
     return [
         (node.attributes["tile"], node.attributes["num_slices"])
         for node in tuned.nodes
@@ -82,9 +94,10 @@ def test_a_gain_by_chance_changes_nothing(other_ms: float, is_taken: bool) -> No
 def test_remembers_until_the_work_changes() -> None:
     clock = _Clock(lambda tiling: 1.0 + len(tiling[0]))
     once = _chosen(_graph(), clock)
-    count = len(clock.measured)
+    count, num_compiled = len(clock.measured), len(clock.compiled)
+    assert num_compiled >= count
     assert _chosen(_graph(), clock) == once
-    assert len(clock.measured) == count
+    assert (len(clock.measured), len(clock.compiled)) == (count, num_compiled)
     _chosen(_graph(depth=640), clock)
     assert len(clock.measured) > count
 
@@ -99,12 +112,7 @@ def test_what_was_never_measured_stays_as_it_is() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
-    choose_launches(
-        _graph(),
-        open_device("cpu"),
-        progress=lambda *step: told.append(step),
-        measure=_Clock(lambda _: 1.0),
-    )
+    _Clock(lambda _: 1.0).choose(_graph(), lambda *step: told.append(step))
     assert [done for _, done, _ in told] == [0, 1]
 
 

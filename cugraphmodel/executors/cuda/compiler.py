@@ -8,15 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from cugraphmodel.errors import KernelCompileError
 from cugraphmodel.executors.base import Progress
-from cugraphmodel.kernels.cache import cached
+from cugraphmodel.kernels.cache import cached, is_cached
 from cugraphmodel.kernels.source import DEVICE_HEADER, Source, device_header, load_source
 from cugraphmodel.ops.launch import Launch
 
-__all__ = ["compile_cubin", "compile_with_log", "cubin_file", "load_kernels", "nvrtc_options"]
+__all__ = [
+    "CompiledModule",
+    "compile_cubin",
+    "compile_with_log",
+    "cubin_file",
+    "is_compiled",
+    "load_kernels",
+    "modules_of",
+    "nvrtc_options",
+]
+
+CompiledModule: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+"""A source and the macros that specialise it: what is compiled and loaded as one."""
 
 
 def nvrtc_options(architecture: str, macros: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -84,9 +96,7 @@ def load_kernels(
     """
     import cupy
 
-    modules: dict[tuple[str, tuple[tuple[str, str], ...]], list[Launch]] = {}
-    for launch in launches:
-        modules.setdefault((launch.source, launch.macros), []).append(launch)
+    modules = modules_of(launches)
     kernels: dict[Launch, Any] = {}
     for done, ((source, macros), users) in enumerate(modules.items()):
         if progress is not None:
@@ -99,23 +109,40 @@ def load_kernels(
     return kernels
 
 
+def modules_of(launches: Iterable[Launch]) -> dict[CompiledModule, list[Launch]]:
+    """Modules, each with the launches that use it."""
+    modules: dict[CompiledModule, list[Launch]] = {}
+    for launch in launches:
+        modules.setdefault((launch.source, launch.macros), []).append(launch)
+    return modules
+
+
 def cubin_file(name: str, macros: tuple[tuple[str, str], ...], architecture: str) -> Path:
     """The machine code of a source with these macros, compiled unless the cache has it.
 
     Raises:
         KernelCompileError: it does not compile.
     """
-    from cupy.cuda import nvrtc
-
     source = load_source(name)
     options = nvrtc_options(architecture, macros)
-    version = ".".join(map(str, nvrtc.getVersion()))
 
     def build(path: Path) -> None:
         path.write_bytes(compile_cubin(source, options))
 
-    parts = ["nvrtc", version, *options, source.name, source.text, device_header()]
-    return cached(parts, ".cubin", build)
+    return cached(_cache_parts(source, options), ".cubin", build)
+
+
+def is_compiled(name: str, macros: tuple[tuple[str, str], ...], architecture: str) -> bool:
+    """Whether :func:`cubin_file` would find the machine code in the cache."""
+    parts = _cache_parts(load_source(name), nvrtc_options(architecture, macros))
+    return is_cached(parts, ".cubin")
+
+
+def _cache_parts(source: Source, options: tuple[str, ...]) -> list[str]:
+    from cupy.cuda import nvrtc
+
+    version = ".".join(map(str, nvrtc.getVersion()))
+    return ["nvrtc", version, *options, source.name, source.text, device_header()]
 
 
 def _numbered(source: str) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from cugraphmodel.errors import DeviceUnavailableError
 from cugraphmodel.executors.base import Progress, WeightStore
-from cugraphmodel.executors.cuda.compiler import load_kernels
+from cugraphmodel.executors.cuda.ahead import compile_ahead
+from cugraphmodel.executors.cuda.compiler import load_kernels, modules_of
 from cugraphmodel.executors.cuda.driver import probe
 from cugraphmodel.executors.cuda.executable import CudaExecutable
 from cugraphmodel.executors.cuda.staging import COPY_KERNEL
 from cugraphmodel.executors.cuda.weights import CudaWeightStore
 from cugraphmodel.ir import Parameters
+from cugraphmodel.ops.launch import Launch
 from cugraphmodel.plan import Plan
 
 __all__ = ["CudaDevice", "open_device"]
@@ -94,6 +96,10 @@ class CudaDevice:
         finally:
             self.leave(previous)
 
+    def compile(self, launches: Sequence[Launch], progress: Progress | None = None) -> None:
+        """See :meth:`cugraphmodel.executors.base.Device.compile`."""
+        compile_ahead(list(modules_of(launches)), self.architecture, progress)
+
     def weight_store(self) -> CudaWeightStore:
         """A new, empty store."""
         return CudaWeightStore(self)
@@ -119,6 +125,7 @@ class CudaDevice:
             raise TypeError(f"{store!r} was not made by {self.name}.weight_store().")
         with self.current():
             launches = [COPY_KERNEL, *(step.launch for step in plan.steps)]
+            compile_ahead(list(modules_of(launches)), self.architecture, progress)
             kernels = load_kernels(launches, self.architecture, progress)
             return CudaExecutable(self, plan, store, params, kernels, capture=capture)
 

@@ -6,7 +6,7 @@ import concurrent.futures
 import ctypes
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class HostDevice:
             raise TypeError(f"a store of this device is needed, got {type(store).__name__}")
         if self._checked:
             plan = spaced(plan)
-        modules = self._compile(plan, progress)
+        modules = self._modules([step.launch for step in plan.steps], progress)
         constants = list(plan.constants.values())
         need = plan.arena_bytes + plan.staging_bytes + store.missing_bytes(constants)
         have = available_bytes()
@@ -108,9 +108,13 @@ class HostDevice:
         runtime = Runtime(self._compiler, checked=self._checked)
         return HostExecutable(plan, modules, residents, runtime, checked=self._checked)
 
-    def _compile(self, plan: Plan, progress: Progress | None) -> _Modules:
-        """All distinct modules of a plan; compilers run side by side."""
-        wanted = list(dict.fromkeys(_module_key(step.launch) for step in plan.steps))
+    def compile(self, launches: Sequence[Launch], progress: Progress | None = None) -> None:
+        """See :meth:`cugraphmodel.executors.base.Device.compile`."""
+        self._modules(launches, progress)
+
+    def _modules(self, launches: Sequence[Launch], progress: Progress | None) -> _Modules:
+        """All distinct modules; compilers run side by side."""
+        wanted = list(dict.fromkeys(_module_key(launch) for launch in launches))
         runtime_library(self._compiler, self._checked)
         modules: dict[tuple[str, _Macros], HostModule] = {}
         with concurrent.futures.ThreadPoolExecutor(settings.host_threads()) as pool:
