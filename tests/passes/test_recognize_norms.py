@@ -183,9 +183,9 @@ def test_is_no_layer_normalization(body: str) -> None:
 @pytest.mark.parametrize("inner", ["m", "v", "s"])
 def test_a_bias_from_within_stays_outside(inner: str, opened_device: Device) -> None:
     """A mean of each row looks like a number for each channel."""
-    body = _normalized(f"n = Div(d, s) w = Mul(n, g) y = Add(w, {inner})")
+    body = _normalized(f"n = Div(d, s) w = Mul(n, place) y = Add(w, {inner})")
     numbers = "eps = Constant<value_float=1e-5>() two = Constant<value_float=2.0>() "
-    model = build("(float[1,5,7] x) => (float[1,5,7] y)", numbers + body, g=WEIGHTS["g"])
+    model = build("(float[1,5,7] x) => (float[1,5,7] y)", numbers + body, place=WEIGHTS["place"])
     graph = assert_same_results(model, recognize_norms, opened_device)
     assert "LayerNormalization" not in ops_of(graph)
 
