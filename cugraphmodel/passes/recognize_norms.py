@@ -110,7 +110,9 @@ def _norms_ending_in(makers: Makers, last: Node) -> Iterator[_Norm]:
 
 def _scaled_norms(makers: Makers, name: str, bias: str, nodes: tuple[Node, ...]) -> Iterator[_Norm]:
     product = makers.product(name)
-    if product.coefficient != 1 or len(product.divisors) != 1 or len(product.factors) > 2:
+    if product.coefficient != 1 or len(product.divisors) != 1:
+        return
+    if not 1 <= len(product.factors) <= 2:
         return
     root = _root_mean_square(makers, product.divisors[0])
     if root is None:

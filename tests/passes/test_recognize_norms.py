@@ -190,6 +190,12 @@ def test_a_bias_from_within_stays_outside(inner: str, opened_device: Device) -> 
     assert "LayerNormalization" not in ops_of(graph)
 
 
+def test_leaves_the_inverse_of_a_root_alone(opened_device: Device) -> None:
+    model = _model(ROOT_MEAN_SQUARES[2])
+    graph = assert_same_results(model, recognize_norms, opened_device, ("y", "r"))
+    assert "RMSNormalization" not in ops_of(graph)
+
+
 def test_leaves_an_epsilon_alone_that_is_a_parameter() -> None:
     model = build(
         "(float[2,7] x) => (float[2,7] y)",
