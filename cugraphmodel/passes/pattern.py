@@ -76,9 +76,15 @@ class Makers:
         """Whether a value has one reader and is not needed after it."""
         return len(self._readers[name]) == 1 and name not in self._kept
 
-    def hold_all(self, nodes: Sequence[Node]) -> bool:
-        """Whether nothing outside reads what nodes make, but for the first one's output."""
+    def can_become_one(self, nodes: Sequence[Node], inputs: Sequence[str]) -> bool:
+        """Whether one node that reads ``inputs`` can take the place of several.
+
+        None of these may make an input, and nothing else read what they make, but for the first
+        one's output.
+        """
         members = set(map(id, nodes))
+        if any(id(self._maker.get(name)) in members for name in inputs):
+            return False
         return all(
             name not in self._kept and all(id(reader) in members for reader in self._readers[name])
             for node in nodes[1:]

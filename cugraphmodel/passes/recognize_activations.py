@@ -96,7 +96,9 @@ def _match(makers: Makers, last: Node) -> tuple[Found, Node] | None:
     for spelling in SPELLINGS:
         for found in spelling.pattern.match(makers, last.outputs[0], Found()):
             x = makers.graph.values[found.x]
-            if (x.dtype, x.shape) != (y.dtype, y.shape) or not makers.hold_all(found.nodes):
+            if (x.dtype, x.shape) != (y.dtype, y.shape):
+                continue
+            if not makers.can_become_one(found.nodes, (found.x,)):
                 continue
             attributes = dict(spelling.attributes)
             if spelling.open_attribute:

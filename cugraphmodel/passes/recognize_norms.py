@@ -100,17 +100,19 @@ def _norms_ending_in(makers: Makers, last: Node) -> Iterator[_Norm]:
     shifted = (_shifted_norms(makers, product, shift, adding) for product, shift in ways if shift)
     for norm in itertools.chain.from_iterable((*spelled, *shifted)):
         x = makers.graph.values[norm.x]
-        affine = [makers.graph.values[name] for name in (norm.scale, norm.bias) if name]
+        affine = [name for name in (norm.scale, norm.bias) if name]
         fits = (x.dtype, x.shape) == (y.dtype, y.shape) and _are_affine(
-            [value.shape for value in affine], x.shape, norm.axis
+            [makers.graph.values[name].shape for name in affine], x.shape, norm.axis
         )
-        if fits and makers.hold_all(norm.nodes):
+        if fits and makers.can_become_one(norm.nodes, (norm.x, *affine)):
             yield norm
 
 
 def _scaled_norms(makers: Makers, name: str, bias: str, nodes: tuple[Node, ...]) -> Iterator[_Norm]:
     product = makers.product(name)
-    if product.coefficient != 1 or len(product.divisors) != 1 or len(product.factors) > 2:
+    if product.coefficient != 1 or len(product.divisors) != 1:
+        return
+    if not 1 <= len(product.factors) <= 2:
         return
     root = _root_mean_square(makers, product.divisors[0])
     if root is None:

@@ -180,6 +180,22 @@ def test_is_no_layer_normalization(body: str) -> None:
     assert "LayerNormalization" not in ops
 
 
+@pytest.mark.parametrize("inner", ["m", "v", "s"])
+def test_a_bias_from_within_stays_outside(inner: str, opened_device: Device) -> None:
+    """A mean of each row looks like a number for each channel."""
+    body = _normalized(f"n = Div(d, s) w = Mul(n, place) y = Add(w, {inner})")
+    numbers = "eps = Constant<value_float=1e-5>() two = Constant<value_float=2.0>() "
+    model = build("(float[1,5,7] x) => (float[1,5,7] y)", numbers + body, place=WEIGHTS["place"])
+    graph = assert_same_results(model, recognize_norms, opened_device)
+    assert "LayerNormalization" not in ops_of(graph)
+
+
+def test_leaves_the_inverse_of_a_root_alone(opened_device: Device) -> None:
+    model = _model(ROOT_MEAN_SQUARES[2])
+    graph = assert_same_results(model, recognize_norms, opened_device, ("y", "r"))
+    assert "RMSNormalization" not in ops_of(graph)
+
+
 def test_leaves_an_epsilon_alone_that_is_a_parameter() -> None:
     model = build(
         "(float[2,7] x) => (float[2,7] y)",
