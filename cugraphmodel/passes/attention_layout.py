@@ -87,10 +87,10 @@ def place_operands(
     value: Operand,
     output: Operand,
     keep: Operand | None = None,
-    bias: Operand | None = None,
+    biases: Sequence[Operand] = (),
 ) -> Placed | None:
     """The layout that folds most into its operands; None if the kernel takes none of them."""
-    operands = [query, key, value, output, *filter(None, (keep, bias))]
+    operands = [query, key, value, output, *filter(None, [keep]), *biases]
     num_keys, width = value.shape[-2:]
     depth = query.shape[-1]
     if max(depth, width) > MAX_HEAD_SIZE:
@@ -103,7 +103,7 @@ def place_operands(
         q_place, k_place, v_place, y_place, *masks = places
         layout = AttentionLayout(
             lead, num_rows, num_keys, depth, width, q_place, k_place, v_place, y_place,
-            keep=masks[0] if keep else None, bias=masks[-1] if bias else None,
+            keep=masks.pop(0) if keep else None, biases=tuple(masks),
         )  # fmt: skip
         return Placed(layout, tuple(lines.view for lines in chosen))
     return None

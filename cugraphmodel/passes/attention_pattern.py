@@ -19,6 +19,7 @@ __all__ = ["Mask", "Probabilities", "Scores", "Search", "mask_of", "probabilitie
 
 Array = npt.NDArray[Any]
 CAST_DTYPES = {np.dtype(np.float16), BFLOAT16, np.dtype(np.float32)}
+MAX_BIASES = 2
 VIEWS = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Dropout")
 
 
@@ -32,8 +33,8 @@ class Scores:
         caps: if there is a tanh, what that is multiplied by.
         keep, keep_where, fill: a Where's condition, the value of it that keeps a score, and what
             takes the place of the others.
-        bias: what is added.
-        keep_shape, bias_shape: of the scores where that is done.
+        keep_shape: of the scores where that is done.
+        biases: what is added, first one, then the other, each with the shape of the scores there.
     """
 
     product: Node
@@ -42,9 +43,8 @@ class Scores:
     keep: str = ""
     keep_where: bool = True
     fill: str = ""
-    bias: str = ""
     keep_shape: tuple[int, ...] = ()
-    bias_shape: tuple[int, ...] = ()
+    biases: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,27 +137,28 @@ def scores_of(search: Search, name: str) -> Iterator[Scores]:
     elif node.op_type == "Add":
         for side in (0, 1):
             for found in _scores_on(search, node, side):
-                if not found.bias:
-                    yield replace(found, bias=node.inputs[1 - side], bias_shape=shape)
+                if len(found.biases) < MAX_BIASES:
+                    bias = (node.inputs[1 - side], shape)
+                    yield replace(found, biases=(*found.biases, bias))
     elif node.op_type == "Where":
         for side in (1, 2):
             if search.scalar(node.inputs[3 - side]):
                 for found in _scores_on(search, node, side):
-                    if not found.bias and not found.keep:
+                    if not found.biases and not found.keep:
                         yield replace(
                             found, keep=node.inputs[0], keep_where=side == 1,
                             fill=node.inputs[3 - side], keep_shape=shape,
                         )  # fmt: skip
     elif node.op_type == "Tanh":
         for found in scores_of(search, node.inputs[0]):
-            if not found.bias and not found.keep and found.caps is None:
+            if not found.biases and not found.keep and found.caps is None:
                 yield replace(found, caps=())
     elif node.op_type in ("Mul", "Div"):
         for side in (0, 1) if node.op_type == "Mul" else (0,):
             if search.scalar(node.inputs[1 - side]):
                 factor = (node.inputs[1 - side], 1 if node.op_type == "Mul" else -1)
                 for found in _scores_on(search, node, side):
-                    if found.bias or found.keep:
+                    if found.biases or found.keep:
                         continue
                     if found.caps is None:
                         yield replace(found, factors=(*found.factors, factor))
@@ -212,48 +213,58 @@ def _nan_to_zero(search: Search, name: str) -> Node | None:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Bias:
     """What is added to the scores.
 
     Attributes:
-        bias: a value, or ``""``.
-        causal_offset: a query sees the keys up to its own number plus this; None: all.
-        empty: as in ``FusedAttention``.
+        name: of the value.
+        shape: of the scores where that is done.
+        causal_offset: if all that it says is that a query sees the keys up to its own number plus
+            this; else None.
     """
 
-    bias: str
+    name: str
+    shape: tuple[int, ...]
     causal_offset: int | None
+
+
+@dataclass(frozen=True)
+class Mask:
+    """All that is added to the scores, and ``empty`` of ``FusedAttention``."""
+
+    biases: tuple[Bias, ...]
     empty: Literal["nan", "closed", "any"]
 
 
-def mask_of(search: Search, bias: str, after: Probabilities) -> Mask | None:
-    """None if rows are replaced by 0 that others than those closed by the bias are among."""
+def mask_of(search: Search, scores: Scores, after: Probabilities) -> Mask | None:
+    """None if rows are replaced by 0 that others than those closed by a bias are among."""
     empty: Literal["nan", "closed", "any"] = "any" if after.nan_to_zero else "nan"
-    known = search.known(bias) if bias else None
-    if after.zero_where:
-        zero_where = search.known(after.zero_where)
-        if zero_where is None:
-            if not _closed_by(search, after.zero_where, bias):
-                return None
-            empty = "closed"
-        elif zero_where.any():
-            if known is None or not _equal_rows(zero_where, known):
-                return None
-            empty = "closed"
-    if known is None:
-        return Mask(bias, None, empty)
-    if not known.any():
-        return Mask("", None, empty)
-    return Mask(bias, _causal_offset(known), empty)
+    if after.zero_where and not search.is_known_as(after.zero_where, 0):
+        if len(scores.biases) != 1 or not _closes(search, scores.biases[0][0], after.zero_where):
+            return None
+        empty = "closed"
+    biases = []
+    for name, shape in scores.biases:
+        known = search.known(name)
+        if known is None:
+            biases.append(Bias(name, shape, None))
+        elif known.any():
+            biases.append(Bias(name, shape, _causal_offset(known)))
+    return Mask(tuple(biases), empty)
 
 
-def _equal_rows(zero_where: Array, bias: Array) -> bool:
+def _closes(search: Search, bias: str, condition: str) -> bool:
     """Whether a condition holds for the rows of a bias that are -Inf."""
-    first, second = np.broadcast_arrays(zero_where, (bias == -np.inf).all(-1, keepdims=True))
+    zero_where, known = search.known(condition), search.known(bias)
+    if zero_where is None:
+        return _says_closed(search, condition, bias)
+    if known is None:
+        return False
+    first, second = np.broadcast_arrays(zero_where, (known == -np.inf).all(-1, keepdims=True))
     return np.array_equal(first, second)
 
 
-def _closed_by(search: Search, condition: str, bias: str) -> bool:
+def _says_closed(search: Search, condition: str, bias: str) -> bool:
     """Whether a condition is ``ReduceMax(bias, -1) == -Inf``."""
     equal = search.views.producer(condition)
     if equal is None or (equal.domain, equal.op_type) != ("", "Equal"):

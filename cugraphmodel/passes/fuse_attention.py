@@ -36,7 +36,7 @@ def fuse_attention(graph: Graph) -> Graph:
 
     Takes: ``MatMul(Softmax(f(MatMul(q, k))), v)`` along the last axis, of floats of one dtype,
     where f multiplies by constants of one element, applies a tanh that constants scale, masks by a
-    Where whose other side is a constant, and adds a bias, each at most once and in this order; with
+    Where whose other side is a constant, and adds up to two biases, in this order; with
     probabilities that are NaN, or those of rows whose bias is -Inf, replaced by 0. Transpose,
     Reshape, Split, Slice, Expand and multiplication by a constant on the way to q, k, v and the
     masks, and Transposes of the result, are folded in where they can be read or written in place;
@@ -61,7 +61,7 @@ def _fused(graph: Graph, softmax: Node) -> Graph | None:
     if after is None:
         return None
     for scores in scores_of(search, x.name):
-        mask = mask_of(search, scores.bias, after)
+        mask = mask_of(search, scores, after)
         if mask is None:
             continue
         for last, output in _outputs(search, after.product):
@@ -107,8 +107,8 @@ def _place(search: Search, scores: Scores, second: Node, mask: Mask, output: Vie
         found = [view for view in search.views.of(name) if values[view.base].dtype in dtypes]
         return [view for view in found if scaled or not view.factors]
 
-    def masking(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Operand | None:
-        return Operand(views(name, dtype), shape, is_mask=True) if name else None
+    def masking(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Operand:
+        return Operand(views(name, dtype), shape, is_mask=True)
 
     return place_operands(
         Operand(views(scores.product.inputs[0], dtype, scaled=True), (*lead, num_rows, depth)),
@@ -119,8 +119,8 @@ def _place(search: Search, scores: Scores, second: Node, mask: Mask, output: Vie
         ),
         Operand(views(second.inputs[1], dtype), (*out_lead, num_keys, width), out_rows),
         Operand([output], (*out_lead, out_rows, width)),
-        masking(scores.keep, scores.keep_shape, BOOL[0]),
-        masking(mask.bias, scores.bias_shape, dtype),
+        masking(scores.keep, scores.keep_shape, BOOL[0]) if scores.keep else None,
+        [masking(bias.name, bias.shape, dtype) for bias in mask.biases],
     )
 
 
@@ -170,25 +170,27 @@ def _replaced(
     """The graph with the node in the place of the second product, and without what it replaces."""
     query, key = placed.views[:2]
     graph, factors = _with_factors(search, scores, (*query.factors, *key.factors), last)
-    layout, masks = placed.layout, iter(placed.views[4:])
-    keep = next(masks).base if scores.keep else ""
-    bias = next(masks).base if mask.bias else ""
+    layout, masks = placed.layout, [view.base for view in placed.views[4:]]
+    keep = masks.pop(0) if scores.keep else ""
     attributes: dict[str, Any] = {
         "shape": graph.values[last.outputs[0]].shape,
         "capped": scores.caps is not None,
         "keep_where": scores.keep_where,
         "empty": mask.empty,
     }
-    is_causal = mask.causal_offset is not None and not scores.keep
-    if is_causal and layout.num_rows == scores.bias_shape[-2]:
-        attributes["causal_offset"] = mask.causal_offset
-        layout, bias = replace(layout, bias=None), ""
+    for number, bias in enumerate(mask.biases):
+        rows_are_queries = layout.num_rows == bias.shape[-2]
+        if bias.causal_offset is not None and rows_are_queries and not scores.keep:
+            attributes["causal_offset"] = bias.causal_offset
+            places = layout.biases[:number] + layout.biases[number + 1 :]
+            layout, masks = replace(layout, biases=places), masks[:number] + masks[number + 1 :]
+            break
     node = replace(
         second,
         op_type="FusedAttention",
         domain="cugraphmodel",
         version=1,
-        inputs=(*(view.base for view in placed.views[:3]), factors, keep, bias),
+        inputs=(*(view.base for view in placed.views[:3]), factors, keep, *masks),
         outputs=last.outputs,
         attributes={"layout": layout, **attributes},
     )

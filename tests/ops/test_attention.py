@@ -26,6 +26,7 @@ KINDS: tuple[dict[str, Any], ...] = (
     {"bias": True, "empty": "any", "causal_offset": 0},
     {"keep": True, "keep_where": False},
     {"keep": True, "bias": True, "capped": True},
+    {"bias": True, "bias_2": True},
 )
 
 
@@ -63,15 +64,18 @@ def attentions(draw: st.DrawFn) -> OpCase:
     inputs: list[Array | None] = [
         OpCase.random(seed + i, *shape) for i, shape in enumerate((q_shape, k_shape, v_shape))
     ]
-    masks: list[Place | None] = [None, None]
-    for i, name in enumerate(("keep", "bias")):
+    keep, biases = None, []
+    if kind.pop("keep", False):
+        shape, keep = _placed(draw, *lead, rows, keys, is_mask=True)
+        inputs.append(OpCase.random(seed, *shape, dtype="bool"))
+    else:
         inputs.append(None)
+    for i, name in enumerate(("bias", "bias_2")):
         if kind.pop(name, False):
-            shape, masks[i] = _placed(draw, *lead, rows, keys, is_mask=True)
-            inputs[-1] = OpCase.random(seed + 3 + i, *shape)
-            if name == "keep":
-                inputs[-1] = OpCase.random(seed, *shape, dtype="bool")
-    layout = AttentionLayout(lead, rows, keys, depth, width, q, k, v, y, *masks)
+            shape, place = _placed(draw, *lead, rows, keys, is_mask=True)
+            inputs.append(OpCase.random(seed + 3 + i, *shape))
+            biases.append(place)
+    layout = AttentionLayout(lead, rows, keys, depth, width, q, k, v, y, keep, tuple(biases))
     factors = (0.7, 1.5, draw(st.sampled_from([-1e9, -1.0])))
     return attention("random", inputs, layout, y_shape, factors, **kind)
 
@@ -113,8 +117,8 @@ def test_shares_the_keys_of_few_long_heads() -> None:
     launch, join = _launches(layout)
     assert launch.grid == (8, 21, 1)  # of three tiles of keys each
     assert join.grid == (8, 1, 1)
-    assert launch.args[6] is None
-    assert launch.args[7] is join.args[1]
+    assert launch.args[7] is None
+    assert launch.args[8] is join.args[1]
     assert len(_launches(replace(_layout(8, 100, 64), num_keys=4000))) == 1
 
 

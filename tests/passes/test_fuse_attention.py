@@ -36,6 +36,7 @@ NUMBERS = {
     "never": np.float32(-np.inf),
     "zero": np.float32(0),
     "bias": normal(4, 5, 6),
+    "heads_bias": normal(5, 3, 1, 6),
     "causal": CAUSAL,
     "ahead": CAUSAL < 0,
     "minus_one": np.array([-1]),
@@ -97,6 +98,7 @@ def _attention_of(graph: Graph) -> tuple[Node, AttentionLayout]:
         f"{TURN} a = Mul(s, half) z = Add(a, bias) {WEIGH}",
         f"{TURN} a = Mul(s, half) z = Add(bias, a) {WEIGH}",
         f"{TURN} a = Mul(s, half) z = Add(a, causal) {WEIGH}",
+        f"{TURN} a = Add(s, bias) z = Add(heads_bias, a) {WEIGH}",
         f"{TURN} z = Where(ahead, least, s) {WEIGH}",
         f"{TURN} n = Not(ahead) z = Where(n, s, least) {WEIGH}",
         f"{TURN} w = Where(ahead, least, s) z = Add(w, bias) {WEIGH}",
@@ -123,7 +125,7 @@ def test_fuses(body: str, opened_device: Device) -> None:
         f"{TURN} z = Div(half, s) {WEIGH}",
         f"{TURN} z = Mul(s, bias) {WEIGH}",
         f"{TURN} a = Add(s, bias) z = Mul(a, half) {WEIGH}",
-        f"{TURN} a = Add(s, bias) z = Add(a, bias) {WEIGH}",
+        f"{TURN} a = Add(s, bias) b = Add(a, bias) z = Add(b, bias) {WEIGH}",
         f"{TURN} z = Where(ahead, bias, s) {WEIGH}",
         f"{TURN} p = Softmax<axis = 2>(s) y = MatMul(p, v)",
         f"{TURN} e = Softmax<axis = -1>(s) p = Where(ahead, zero, e) y = MatMul(p, v)",
@@ -171,8 +173,35 @@ def test_a_known_mask_becomes_causality() -> None:
     _make_constant(model, "m")
     node, layout = _attention_of(fuse_attention(graph_of(model)))
     assert node.attributes["causal_offset"] == 0
-    assert layout.bias is None
-    assert node.inputs[5] == ""
+    assert layout.biases == ()
+    assert len(node.inputs) == 5
+
+
+def test_a_known_mask_beside_another(opened_device: Device) -> None:
+    model = _model(QKV_M, f"{TURN} a = Add(s, c) z = Add(a, m) {WEIGH}")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(CAUSAL, "c"))
+    _make_constant(model, "c")
+    node, layout = _attention_of(assert_same_results(model, fuse_attention, opened_device))
+    assert node.attributes["causal_offset"] == 0
+    assert node.inputs[5:] == ("m",)
+    assert len(layout.biases) == 1
+
+
+def test_masks_of_windows(opened_device: Device) -> None:
+    """[window of batch, head, ...] plus a bias of heads, then plus a mask of windows."""
+    model = build(
+        "(float[6,2,5,8] q, float[6,2,5,8] k, float[6,2,5,8] v, float[3,5,5] m)"
+        " => (float[6,2,5,8] y)",
+        f"{TURN} a = Add(s, b) r = Reshape(a, apart) u = Unsqueeze(m, axes) w = Add(r, u)"
+        f" z = Reshape(w, together) {WEIGH}",
+        b=normal(3, 1, 2, 5, 5),
+        apart=np.array([2, 3, 2, 5, 5]),
+        axes=np.array([0, 2]),
+        together=np.array([6, 2, 5, 5]),
+    )
+    graph = assert_same_results(model, fuse_attention, opened_device)
+    assert ops_of(graph) == ["FusedAttention"]
+    assert _attention_of(graph)[1].lead == (2, 3, 2)
 
 
 def test_a_mask_that_can_be_loaded_is_read(opened_device: Device) -> None:
@@ -192,8 +221,8 @@ def test_a_mask_of_a_batch_is_read_where_it_lies(opened_device: Device) -> None:
     graph = assert_same_results(model, fuse_attention, opened_device)
     node, layout = _attention_of(graph)
     assert node.inputs[5] == "m"
-    assert layout.bias is not None
-    assert (layout.bias.row, layout.bias.column) == (0, 1)
+    (bias,) = layout.biases
+    assert (bias.row, bias.column) == (0, 1)
     assert ops_of(graph) == ["FusedAttention"]
 
 

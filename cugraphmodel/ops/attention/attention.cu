@@ -8,7 +8,7 @@
 // calculation for softmax", arXiv 1805.02867; Dao et al., "FlashAttention", arXiv 2205.14135).
 //
 //   q [lead, num_rows, depth]   k [lead, num_keys, depth]   v [lead, num_keys, width]
-//   y [lead, num_rows, width]   keep, bias [lead, num_rows, num_keys]
+//   y [lead, num_rows, width]   keep, bias, bias_2 [lead, num_rows, num_keys]
 //
 // lead stands for up to four axes. Each tensor has a Dims of strides in elements, zero where it is
 // broadcast: the four axes of lead, rows, columns, and an offset. The columns of q, k, v and y are
@@ -17,7 +17,7 @@
 // A score is s = scale * (q . k), then if asked for, in this order:
 //   CAPPED   s = cap * tanh(s)
 //   KEEP     s = fill, where keep is not: 1 true, 2 false
-//   BIAS     s += bias
+//   BIASES   s += bias, if 2 then also s += bias_2
 //   CAUSAL   s += -Inf, for keys after row + causal_offset
 // Other macros
 //   SCALAR, EMPTY                see attention.cuh
@@ -81,9 +81,8 @@ CG_DEV void each_element(Place from, int rows, int columns, int rows_left, int c
   }
 }
 
-// Whether all of the next keys and values are modest (keys) and finite (values).
-CG_DEV bool is_modest(Place keys, Place values, int num_keys, int depth, int width) {
-  int wild = 0;
+// Whether all of the next keys are modest, the values finite, and no thread has found something `wild`.
+CG_DEV bool is_modest(Place keys, Place values, int num_keys, int depth, int width, int wild) {
   const int rows = num_keys < kTileKeys ? num_keys : kTileKeys;
   each_element<false>(keys, rows, depth, rows, depth,
                       [&](int, int, A x) { wild |= !(cg_abs(x) < kModest); });
@@ -152,8 +151,27 @@ CG_DEV T across(T x) {
 struct Masks {
   const bool* keep;
   const Scalar* bias;
-  long long keep_row, keep_column, bias_row, bias_column;
+  const Scalar* bias_2;
+  long long keep_row, keep_column, bias_row, bias_column, bias_2_row, bias_2_column;
   int causal_offset;
+
+  // Whether a bias of this thread's scores could make one NaN or +Inf.
+  CG_DEV int wild_biases(int row0, int num_rows, int key0, int num_keys) const {
+    int wild = 0;
+#if BIASES
+    for (int row = row0; row < row0 + THREAD_ROWS && row < num_rows; ++row) {
+      for (int j = 0; j < THREAD_KEYS; ++j) {
+        const int key = key0 + Scores::column(j);
+        if (key >= num_keys) continue;
+        wild |= !(A(bias[row * bias_row + key * bias_column]) < kModest);
+#if BIASES == 2
+        wild |= !(A(bias_2[row * bias_2_row + key * bias_2_column]) < kModest);
+#endif
+      }
+    }
+#endif
+    return wild;
+  }
 };
 
 // What is known about a row so far.
@@ -173,16 +191,19 @@ struct Row {
     if (kept != (KEEP == 1)) s = fill;
 #endif
     A added = A(0);
-#if BIAS
+#if BIASES
     added = A(masks.bias[row * masks.bias_row + key * masks.bias_column]);
 #endif
-    if (CAUSAL && key > row + masks.causal_offset) added = CgLimits<A>::lowest();
+    if (CAUSAL && key > row + masks.causal_offset) added += CgLimits<A>::lowest();
     if (EMPTY == 1 && added == CgLimits<A>::lowest()) {
       wild |= !(s < CgLimits<A>::highest());
       return added;
     }
     open = 1;
-    if (BIAS || CAUSAL) s += added;
+    if (BIASES || CAUSAL) s += added;
+#if BIASES == 2
+    s += A(masks.bias_2[row * masks.bias_2_row + key * masks.bias_2_column]);
+#endif
     if (EMPTY == 2 && !(s < CgLimits<A>::highest())) {
       wild = 1;
       return CgLimits<A>::lowest();
@@ -204,9 +225,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
     attention(const Scalar* __restrict__ q, const Scalar* __restrict__ k,
               const Scalar* __restrict__ v, const A* __restrict__ factors,
               const bool* __restrict__ keep, const Scalar* __restrict__ bias,
+              const Scalar* __restrict__ bias_2,
               Scalar* __restrict__ y, A* __restrict__ parts, int num_rows, int num_keys, int depth,
               int width, int causal_offset, int keys_per_part, Dims lead_shape, Dims q_strides, Dims k_strides, Dims v_strides,
-              Dims keep_strides, Dims bias_strides, Dims y_strides) {
+              Dims keep_strides, Dims bias_strides, Dims bias_2_strides, Dims y_strides) {
   const int row_tiles = (num_rows - 1) / kTileRows + 1;
   const int row0 = blockIdx.x % row_tiles * kTileRows;
   const int lead = blockIdx.x / row_tiles;
@@ -224,8 +246,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
   const Scalar* const values = of_lead(v, lead, lead_shape, v_strides);
   const Masks masks = {of_lead(keep, lead, lead_shape, keep_strides),
                        of_lead(bias, lead, lead_shape, bias_strides),
+                       of_lead(bias_2, lead, lead_shape, bias_2_strides),
                        keep_strides.v[4], keep_strides.v[5], bias_strides.v[4], bias_strides.v[5],
-                       causal_offset};
+                       bias_2_strides.v[4], bias_2_strides.v[5], causal_offset};
   const A scale = factors[0], cap = factors[1], fill = factors[2];
 
   int wild_queries = 0;
@@ -258,7 +281,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
 #if CAUSAL
     // All of these scores are -Inf, and 0 times a finite value adds nothing.
     if (may_skip && key0 > last_row + causal_offset &&
-        is_modest(next_keys, next_values, num_keys - key0, depth, width)) {
+        is_modest(next_keys, next_values, num_keys - key0, depth, width,
+                  masks.wild_biases(my_row0, num_rows, key0, num_keys))) {
       continue;
     }
 #endif

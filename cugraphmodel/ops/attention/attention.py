@@ -66,7 +66,9 @@ class AttentionLayout:
         lead: sizes of the leading axes (batch, head ...), at most ``MAX_LEAD_AXES``.
         num_rows, num_keys: queries, and keys, of one head.
         depth, width: elements of a query or key, and of a value; at most ``MAX_HEAD_SIZE``.
-        query, key, value, output, keep, bias: places. In the first four, columns are neighbours.
+        query, key, value, output: places, in which columns are neighbours.
+        keep: place, or None.
+        biases: places of at most two.
     """
 
     lead: tuple[int, ...]
@@ -79,7 +81,7 @@ class AttentionLayout:
     value: Place
     output: Place
     keep: Place | None = None
-    bias: Place | None = None
+    biases: tuple[Place, ...] = ()
 
     def check(self, inputs: Sequence[Value | None], output: TensorType) -> None:
         """Compare with the tensors.
@@ -102,9 +104,10 @@ class AttentionLayout:
         ]
         if any(place.column != 1 for place, _, _ in placed):
             raise Unsupported("The elements of a head are no neighbours.")
+        masks = enumerate((self.keep, *self.biases), 4)
         placed += [
             (place, scores, optional(inputs, position))
-            for place, position in ((self.keep, 4), (self.bias, 5))
+            for position, place in masks
             if place is not None
         ]
         for place, shape, tensor in placed:
@@ -190,14 +193,15 @@ def factor_dtype(dtype: np.dtype) -> np.dtype:
 def _infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     """Softmax of masked scores, times values. ``attention.cu`` says what is computed.
 
-    Inputs: q, k, v; factors [3], see :func:`factor_dtype`; keep (bool) and bias, or left out.
+    Inputs: q, k, v; factors [3], see :func:`factor_dtype`; keep (bool), or left out, and
+    biases.
     Attributes: ``layout``, an :class:`AttentionLayout`; ``shape``, of the output; ``capped``;
     ``keep_where``; ``causal_offset``, left out without causality; ``empty``: ``"nan"``,
     ``"closed"`` or ``"any"``.
     """
     q, factors = required(inputs), required(inputs, 3)
     check_dtype(q, FLOATS)
-    for position in (1, 2, 5):
+    for position in (1, 2, *range(5, len(inputs))):
         other = optional(inputs, position)
         if other is not None:
             check_dtype(other, (q.dtype,))
@@ -206,6 +210,9 @@ def _infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
         check_dtype(keep, BOOL)
     if factors.dtype != factor_dtype(q.dtype) or factors.shape != (3,):
         raise Unsupported(f"The factors are {factors}.")
+    num_biases = len(inputs[5:]) + ("causal_offset" in node.attributes)
+    if len(inputs) > 7 or (num_biases > 1 and node.attributes.get("empty") == "closed"):
+        raise Unsupported("There are too many biases.")
     output = TensorType(q.dtype, tuple(node.attributes["shape"]))
     _layout_of(node).check(inputs, output)
     return [output]
@@ -223,12 +230,13 @@ def _lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
     q, k, v, factors = (required(inputs, position) for position in range(4))
-    keep, bias, y = optional(inputs, 4), optional(inputs, 5), required(outputs)
+    keep, y = optional(inputs, 4), required(outputs)
+    biases = (optional(inputs, 5), optional(inputs, 6))
     layout = _layout_of(node)
     tile = _Tile.of(layout, factors.dtype.itemsize)
     nowhere = Place((), 0, 0)
     places = (layout.query, layout.key, layout.value)
-    masks = tuple(place or nowhere for place in (layout.keep, layout.bias))
+    masks = (layout.keep or nowhere, *layout.biases, nowhere, nowhere)[:3]
     causal_offset = node.attributes.get("causal_offset")
     num_parts = ceil_div(layout.num_keys, tile.keys_per_part)
     num_lines = math.prod(layout.lead) * layout.num_rows
@@ -243,7 +251,7 @@ def _lower(
             (ceil_div(layout.num_rows, tile.rows) * math.prod(layout.lead), num_parts, 1),
             (ROW_GROUPS * THREADS_ACROSS, 1, 1),
             (
-                *(q, k, v, factors, keep, bias, None if parts else y, parts),
+                *(q, k, v, factors, keep, *biases, None if parts else y, parts),
                 *map(np.int32, (layout.num_rows, layout.num_keys, layout.depth, layout.width)),
                 np.int32(causal_offset or 0),
                 np.int32(tile.keys_per_part),
@@ -254,7 +262,7 @@ def _lower(
                 *types,
                 ("CAPPED", str(int(node.attributes.get("capped", False)))),
                 ("KEEP", _keep_macro(node, keep)),
-                ("BIAS", str(int(bias is not None))),
+                ("BIASES", str(len(layout.biases))),
                 ("CAUSAL", str(int(causal_offset is not None))),
                 ("SPLIT", str(int(parts is not None))),
                 *tile.macros,

@@ -44,12 +44,12 @@ def oracle(
             kept = _placed(keep, layout.keep, scores_shape)
             scores = np.where(kept == attributes.get("keep_where", True), scores, fill)
         added = np.zeros(scores_shape)
-        if more and layout.bias is not None:
-            added = _placed(more[0].astype(np.float64), layout.bias, scores_shape).copy()
+        for bias, place in zip(more, layout.biases, strict=True):
+            added = added + _placed(bias.astype(np.float64), place, scores_shape)
         offset = attributes.get("causal_offset")
         if offset is not None:
             ahead = np.arange(layout.num_keys) > np.arange(layout.num_rows)[:, None] + offset
-            added = np.where(ahead, -np.inf, added)
+            added = added + np.where(ahead, -np.inf, 0)
         scores = scores + added
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
@@ -73,7 +73,7 @@ def attention(
     factors: Sequence[float] = (),
     **attributes: Any,
 ) -> OpCase:
-    """A case of q, k, v and perhaps keep and bias."""
+    """A case of q, k, v and perhaps keep and biases."""
     q, k, v, *masks = inputs
     assert q is not None
     given = [*factors, *(1 / math.sqrt(layout.depth), 1.0, -np.inf)[len(factors) :]]
@@ -159,7 +159,7 @@ def _masked(
         layout = replace(layout, keep=place)
         inputs.append(OpCase.random(5, *shape) > -0.5)
     else:
-        layout = replace(layout, bias=place)
+        layout = replace(layout, biases=(place,))
         inputs += [None, OpCase.random(6, *shape, dtype=dtype) if bias is None else bias]
     return attention(name, inputs, layout, (2, 3, rows, 8), factors, **attributes)
 
@@ -177,8 +177,12 @@ def _masks() -> Iterator[OpCase]:
         yield _masked(f"bias_{dtype}", (9, 70), dtype=dtype)
         yield _masked(f"capped_{dtype}", (9, 70), dtype=dtype, capped=True, factors=(0.1, 5.0))
     layout = replace(_heads_first(2, 3, 9, 70, 8, 8), keep=Place((0, 0), 70, 1))
-    layout = replace(layout, bias=Place((0, 630), 1, 9))
+    layout = replace(layout, biases=(Place((0, 630), 1, 9),))
     masks = [OpCase.random(7, 9, 70, dtype="bool"), OpCase.random(8, 3, 70, 9)]
+    places = (layout.biases[0], Place((70, 0), 0, 1))
+    two = replace(layout, keep=None, biases=places)
+    more = [None, masks[1], OpCase.random(9, 2, 70)]
+    yield attention("two_biases", [*_random(layout), *more], two, (2, 3, 9, 8), (0.3,))
     yield attention(
         "keep_and_bias", [*_random(layout), *masks], layout, (2, 3, 9, 8), (0.3, 1.0, -5.0)
     )
@@ -193,9 +197,16 @@ def _causal() -> Iterator[OpCase]:
     yield _plain("causal_odd", 1, 2, 150, 200, 7, 5, causal_offset=0)
     for dtype in ("float16", "float64"):
         yield _plain(f"causal_{dtype}", 1, 2, 70, 200, 8, 8, dtype=dtype, causal_offset=3)
-    layout = replace(_heads_first(1, 2, 150, 200, 8, 8), bias=Place((0, 0), 0, 1))
+    layout = replace(_heads_first(1, 2, 150, 200, 8, 8), biases=(Place((0, 0), 0, 1),))
     inputs = [*_random(layout), None, OpCase.random(8, 200)]
     yield attention("causal_and_bias", inputs, layout, (1, 2, 150, 8), causal_offset=0)
+    for number in (np.nan, np.inf, -np.inf):
+        wild = OpCase.random(8, 200)
+        wild[190] = number
+        masks = [None, OpCase.random(9, 200), wild]
+        two = replace(layout, biases=(Place((0, 0), 0, 1),) * 2)
+        inputs = [*_random(layout), *masks]
+        yield attention(f"causal_{number}_bias", inputs, two, (1, 2, 150, 8), causal_offset=0)
     # What lies ahead of all rows is not multiplied, but still reaches them where 0 times it is NaN.
     for name, operand, number in (
         ("nan_value", 2, np.nan), ("infinite_value", 2, np.inf), ("nan_key", 1, np.nan),
@@ -218,7 +229,7 @@ def _special() -> Iterator[OpCase]:
         narrow = closed.astype("float16")
         yield _masked(f"closed_{empty}_float16", (9, 70), bias=narrow, dtype="float16", empty=empty)
         yield _masked(f"all_kept_out_{empty}", (9, 1), keep=True, empty=empty)
-        layout = replace(_heads_first(2, 3, 9, 70, 8, 8), bias=Place((0, 0), 70, 1))
+        layout = replace(_heads_first(2, 3, 9, 70, 8, 8), biases=(Place((0, 0), 70, 1),))
         for operand, number in itertools.product(range(3), (np.nan, np.inf, -np.inf)):
             operands = _random(layout)
             operands[operand][0, 0, 1, 2] = operands[operand][1, 2, 6, 5] = number
@@ -272,12 +283,13 @@ def _layouts() -> Iterator[OpCase]:
     layout = AttentionLayout(
         lead, 5, 5, 4, 4, far, replace(far, lead=(120, 0, 20, 0)), far,
         replace(far, lead=(*far.lead[1::-1], *far.lead[2:])),
-        bias=Place((0, 0, 25, 0), 5, 1),
+        biases=(Place((0, 0, 25, 0), 5, 1),),
     )  # fmt: skip
     layout = replace(layout, output=far)
     inputs = [OpCase.random(i, *lead, 5, 4) for i in range(3)]
     yield attention("four_axes", [*inputs, None, OpCase.random(9, 2, 5, 5)], layout, (*lead, 5, 4))
-    layout = AttentionLayout((), 5, 5, 4, 4, *[Place((), 4, 1)] * 4)
+    plain = Place((), 4, 1)
+    layout = AttentionLayout((), 5, 5, 4, 4, plain, plain, plain, plain)
     yield attention("no_axes", [OpCase.random(i, 5, 4) for i in range(3)], layout, (5, 4))
 
 
