@@ -105,7 +105,8 @@ def convolved(path: Path, x: np.ndarray) -> np.ndarray:
     """What the convolution gives, in float64."""
     weights = cugraphmodel.load(path, device="cpu")._parameters["w"].astype(np.float64)
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (2, 3))
-    return np.maximum(np.einsum("nchwij,mcij->nmhw", windows, weights), 0)
+    right: np.ndarray = np.maximum(np.einsum("nchwij,mcij->nmhw", windows, weights), 0)
+    return right
 
 
 def test_a_peer_that_fails_is_a_row(
@@ -132,8 +133,8 @@ def test_a_peer_that_fails_is_a_row(
     }
     ours = rows["cugraphmodel", "fp32"]
     assert (ours["ratio"], ours["error"]) == (None, 0)
-    arguments = ("--device", "cpu", "--peers", "refusing", "--precision", "fp32", "--no-error")
-    text = command("bench", negative, *arguments, *BRIEF).out
+    brief = ("--device", "cpu", "--peers", "refusing", "--precision", "fp32", "--no-error")
+    text = command("bench", negative, *brief, *BRIEF).out
     assert "refusing fp32 failed: ValueError: no fp32 here" in text
     assert "errors are against" not in text
 

@@ -24,12 +24,12 @@ def values(prefix: str, shapes: Shapes, dtype: str = "float32") -> list[Value | 
     ]
 
 
-def node(op_type: str, domain: str = "", version: int = 21, **attributes: Any) -> Node:
-    return Node(op_type, (), (), domain, version, attributes)
+def node(op_type: str, **attributes: Any) -> Node:
+    return Node(op_type, (), (), "", 21, attributes)
 
 
-OWN = {"domain": "cugraphmodel", "version": 1}
-MICROSOFT = {"domain": "com.microsoft", "version": 1}
+def own(op_type: str, **attributes: Any) -> Node:
+    return Node(op_type, (), (), "cugraphmodel", 1, attributes)
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ MICROSOFT = {"domain": "com.microsoft", "version": 1}
         (node("MatMul"), [(5, 7), (7, 3)], (5, 3), 2 * 5 * 7 * 3),
         (node("MatMul"), [(4, 2, 5, 7), (7, 3)], (4, 2, 5, 3), 8 * 2 * 5 * 7 * 3),
         (node("MatMul"), [(7,), (7, 3)], (3,), 2 * 7 * 3),
-        (node("FusedMatMul", **OWN, transB=1), [(5, 7), (3, 7)], (5, 3), 2 * 5 * 7 * 3),
+        (own("FusedMatMul", transB=1), [(5, 7), (3, 7)], (5, 3), 2 * 5 * 7 * 3),
         (node("Gemm"), [(5, 7), (7, 3), (3,)], (5, 3), 2 * 5 * 7 * 3),
         (node("Gemm", transA=1), [(7, 5), (7, 3)], (5, 3), 2 * 5 * 7 * 3),
-        (node("FusedGemm", **OWN, transB=1), [(5, 7), (3, 7)], (5, 3), 2 * 5 * 7 * 3),
+        (own("FusedGemm", transB=1), [(5, 7), (3, 7)], (5, 3), 2 * 5 * 7 * 3),
         (
             node("QLinearMatMul"),
             [(5, 7), (), (), (7, 3), (), (), (), ()],
@@ -50,15 +50,15 @@ MICROSOFT = {"domain": "com.microsoft", "version": 1}
         ),
         (node("Conv"), [(2, 6, 9, 9), (8, 6, 3, 3)], (2, 8, 7, 7), 2 * 2 * 8 * 49 * 6 * 9),
         (node("Conv", group=2), [(2, 6, 9, 9), (8, 3, 3, 3)], (2, 8, 7, 7), 2 * 2 * 8 * 49 * 27),
-        (node("StemConv", **OWN), [(2, 3, 9, 9), (8, 3, 3, 3)], (2, 7, 7, 8), 2 * 784 * 27),
+        (own("StemConv"), [(2, 3, 9, 9), (8, 3, 3, 3)], (2, 7, 7, 8), 2 * 784 * 27),
         (
-            node("ChannelsLastConv", **OWN),
+            own("ChannelsLastConv"),
             [(2, 9, 9, 6), (8, 3, 3, 6)],
             (2, 7, 7, 8),
             2 * 2 * 8 * 49 * 6 * 9,
         ),
         (
-            node("ChannelsLastDirectConv", **OWN, group=6),
+            own("ChannelsLastDirectConv", group=6),
             [(2, 9, 9, 6), (3, 3, 1, 6)],
             (2, 7, 7, 6),
             2 * 2 * 6 * 49 * 9,
@@ -76,7 +76,7 @@ MICROSOFT = {"domain": "com.microsoft", "version": 1}
         # 6 steps of 2 rows; 4 gates of 8 units from 5 inputs and 8 states.
         (node("LSTM"), [(6, 2, 5), (1, 32, 5), (1, 32, 8)], (6, 1, 2, 8), 2 * 12 * 32 * 13),
         (
-            node("FusedAttention", **OWN, layout=SimpleNamespace(
+            own("FusedAttention", layout=SimpleNamespace(
                 lead=(2, 4), num_rows=16, num_keys=24, depth=32, width=40
             )),
             [(2, 16, 128), (2, 24, 128), (2, 24, 160)],
@@ -120,10 +120,10 @@ def test_floor_is_the_slower_of_the_two() -> None:
     rates = Rates(bandwidth=2.0, tflops={"fma": 50, "tf32": 320, "f16": 640})
     big = values("in", [(1000, 1000), (1000, 1000)]), values("out", [(1000, 1000)])
     assert floor_us(node("MatMul"), *big, rates) == pytest.approx(2e9 / 50e12 * 1e6)
-    tensor_cores = node("FusedMatMul", **OWN, arithmetic="tf32")
+    tensor_cores = own("FusedMatMul", arithmetic="tf32")
     assert floor_us(tensor_cores, *big, rates) == pytest.approx(2e9 / 320e12 * 1e6)
     assert floor_us(node("Add"), *big, rates) == pytest.approx(12e6 / 2e12 * 1e6)
-    unknown = node("FusedMatMul", **OWN, arithmetic="fp8")
+    unknown = own("FusedMatMul", arithmetic="fp8")
     assert floor_us(unknown, *big, rates) == pytest.approx(6.0)
     double = values("in", [(9, 9), (9, 9)], "float64"), values("out", [(9, 9)], "float64")
     assert floor_us(node("MatMul"), *double, rates) == pytest.approx(3 * 648 / 2e12 * 1e6)
