@@ -142,15 +142,15 @@ def _convolution(weights: int, filter_axis: int = 0) -> _Count:
     """Of an operator whose input ``weights`` has its filters on that axis."""
 
     def count(_node: Node, inputs: _Values, outputs: _Values) -> int:
-        kernels = _present(inputs, weights)
-        return 2 * _present(outputs, 0).size * (kernels.size // kernels.shape[filter_axis])
+        sizes = list(_present(inputs, weights).shape)
+        del sizes[filter_axis]
+        return 2 * _present(outputs, 0).size * math.prod(sizes)
 
     return count
 
 
 def _transposed_convolution(_node: Node, inputs: _Values, _outputs: _Values) -> int:
-    x, weights = _present(inputs, 0), _present(inputs, 1)
-    return 2 * x.size * (weights.size // weights.shape[0])
+    return 2 * _present(inputs, 0).size * math.prod(_present(inputs, 1).shape[1:])
 
 
 def _einsum(node: Node, inputs: _Values, _outputs: _Values) -> int:
@@ -163,7 +163,7 @@ def _einsum(node: Node, inputs: _Values, _outputs: _Values) -> int:
 def _recurrence(_node: Node, inputs: _Values, _outputs: _Values) -> int:
     """The products of inputs and states with their weights."""
     x, weights, recurrent = (_present(inputs, position) for position in range(3))
-    return 2 * (x.size // x.shape[-1]) * (weights.size + recurrent.size)
+    return 2 * math.prod(x.shape[:-1]) * (weights.size + recurrent.size)
 
 
 def _attention(node: Node, _inputs: _Values, _outputs: _Values) -> int:

@@ -1,4 +1,4 @@
-"""The ``cugraphmodel`` command: demo, run, inspect, check, env.
+"""The ``cugraphmodel`` command: demo, run, inspect, check, bench, profile, env.
 
 Exit codes: 0 success, 1 the model or the run failed or ``check`` found a fault, 2 wrong usage, 130
 interrupted. Results go to stdout, everything else to stderr; ``--json`` makes stdout one JSON

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from tests.bench.contenders import FakeClock, Ticking
 class Failing:
     """A lane whose second burst fails."""
 
-    facts: dict[str, object] = {}
+    facts: Mapping[str, Any] = {}
     num_bursts = 0
 
     def burst(self, _seconds: float) -> Burst:

@@ -61,6 +61,11 @@ def test_module_runs_as_the_command() -> None:
         (["run", "m.onnx", "--shape", "x"], "'x' is not INPUT=SIZE,SIZE,..."),
         (["run", "m.onnx", "--shape", "x=1,b"], "'b' is not a whole number"),
         (["inspect", "m.onnx", "--colour"], "--colour"),
+        (["bench", "m.onnx", "--seconds", "0"], "'0' is not a number above 0"),
+        (["bench", "m.onnx", "--seconds", "nan"], "'nan' is not a number above 0"),
+        (["bench", "m.onnx", "--rounds", "0"], "0 is too few"),
+        (["profile", "m.onnx", "--bandwidth", "fast"], "'fast' is not a number above 0"),
+        (["profile", "m.onnx", "--sort", "name"], "'name'"),
     ],
 )
 def test_wrong_usage_exits_with_2(command: Command, arguments: list[str], complaint: str) -> None:
@@ -70,10 +75,10 @@ def test_wrong_usage_exits_with_2(command: Command, arguments: list[str], compla
     assert answer.out == ""
 
 
-@pytest.mark.parametrize("name", ["run", "inspect"])
+@pytest.mark.parametrize("name", ["run", "inspect", "bench", "profile"])
 def test_missing_model_is_one_line(command: Command, tmp_path: Path, name: str) -> None:
     path = tmp_path / "absent.onnx"
-    answer = command(name, path, *(["--device", "cpu"] if name == "run" else []))
+    answer = command(name, path, *(["--device", "cpu"] if name != "inspect" else []))
     assert answer.code == 1
     assert answer.err.startswith("cugraphmodel: error: ")
     assert str(path) in answer.err

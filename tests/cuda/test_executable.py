@@ -442,3 +442,56 @@ def test_a_store_of_another_device_is_refused(gpu: StandIn, device: CudaDevice) 
     with pytest.raises(TypeError, match=r"cuda:0\.weight_store"):
         _prepare(device, store=CudaDevice(1).weight_store())
     assert gpu.device == 3
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_steps_are_timed_one_by_one(gpu: StandIn, device: CudaDevice, capture: bool) -> None:
+    executable = _prepare(device, capture=capture)
+    executable.inputs[0][:] = 3
+    executable.replay()
+    before = executable.outputs[0].copy()
+    executable.inputs[0][:] = 5
+    multiplied = []
+
+    def multiply(y: bytes, x: bytes, *others: bytes) -> None:
+        multiplied.append(_floats(x).copy())
+        _multiply(y, x, *others)
+        gpu.clock_ms += 2.0
+
+    gpu.kernels["multiply"] = multiply
+    gpu.calls.clear()
+    assert executable.time_steps(4) == [3.0, 1.0]
+    assert gpu.calls["graphLaunch"] == 2
+    assert gpu.calls["malloc"] == gpu.calls["hostAlloc"] == 0
+    np.testing.assert_array_equal(multiplied, np.full((5, 4), 5), "on what the inputs hold")
+    np.testing.assert_array_equal(executable.outputs[0], before)
+    executable.replay()
+    np.testing.assert_array_equal(executable.outputs[0], np.arange(4) * 10 + 1)
+    executable.close()
+    del executable
+    _assert_nothing_left(gpu)
+
+
+def test_timing_leaves_the_state_as_it_was(gpu: StandIn, device: CudaDevice) -> None:
+    def add(y: bytes, x: bytes, s: bytes) -> None:
+        _floats(y)[:] = _floats(x) + _floats(s)
+
+    def keep(y: bytes, s: bytes) -> None:
+        _floats(s)[:] = _floats(y)
+
+    gpu.kernels |= {"add": add, "keep": keep}
+    executable = _prepare(device, _stateful_plan())
+    executable.inputs[0][:] = 1
+    executable.set_state({"s": np.arange(4, dtype=FLOAT), "e": np.zeros(0, FLOAT)})
+    assert executable.time_steps(3) == [1.0, 1.0]
+    executable.replay()
+    np.testing.assert_array_equal(executable.outputs[0], np.arange(4) + 1)
+    for call, error in (("launchKernel", errors.CaptureError), ("graphLaunch", RuntimeError)):
+        gpu.calls.clear()
+        gpu.fail_at = {call: (2, 1)}
+        with pytest.raises(error):
+            executable.time_steps(3)
+        gpu.fail_at = {}
+        executable.replay()
+    np.testing.assert_array_equal(executable.outputs[0], np.arange(4) + 3)
+    executable.close()
