@@ -154,6 +154,9 @@ class Graph:
         constants: value name -> constant, for every value that no node computes at run time.
         state: name of a value that neither a node computes nor the caller passes -> name of the
             value that takes its place after each run.
+        parameters: of the model, with the values that they have now.
+        built_in: names of parameters whose values passes have built into nodes: they cannot change
+            under this graph.
     """
 
     nodes: tuple[Node, ...]
@@ -162,6 +165,15 @@ class Graph:
     outputs: tuple[str, ...]
     constants: Mapping[str, Constant]
     state: Mapping[str, str] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=lambda: Parameters({}), repr=False)
+    built_in: frozenset[str] = frozenset()
+
+    def known(self, name: str) -> Array | None:
+        """A constant that passes may build into nodes: one number, or independent of parameters."""
+        constant = self.constants.get(name)
+        if constant is None or (constant.params and constant.type.size != 1):
+            return None
+        return constant.compute(self.parameters)
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ class _Record:
     label: str
     constants: tuple[Constant, ...]
     shape_parameters: frozenset[str]
+    built_in: frozenset[str]
 
 
 @dataclass(eq=False)
@@ -191,7 +192,7 @@ class LoadedModel:
             name = f"graph {self._num_captured} of {self.name}"
             labels = class_labels(traced.graph)
             graph = CudaGraphModel(name, self.device, precision, plan, executable, labels, start)
-            self._records[graph] = self._record(name, plan, traced)
+            self._records[graph] = self._record(name, plan, traced, fused.built_in)
         return graph
 
     def forward(
@@ -229,8 +230,9 @@ class LoadedModel:
             array: exactly the parameter's dtype and shape; copied.
 
         Raises:
-            ParameterError: no such parameter, another shape, or a parameter whose values decided
-                shapes of a graph that is still in use.
+            ParameterError: no such parameter, another shape, or a parameter whose value decided
+                shapes of a graph that is still in use, or is one number that its kernels have
+                built in: the bound of a Clip after a convolution, or the 0.5 of a Gelu.
             DtypeError: not an array of the parameter's dtype.
         """
         with self._lock:
@@ -239,10 +241,10 @@ class LoadedModel:
                 self._drop_eager_form()
             with self._quiet_graphs() as records:
                 for record in records:
-                    if name in record.shape_parameters:
+                    if name in record.shape_parameters | record.built_in:
+                        did = "is built into" if name in record.built_in else "decided shapes of"
                         raise ParameterError(
-                            f"parameter {name!r} decided shapes of {record.label}; close that "
-                            "graph first.",
+                            f"parameter {name!r} {did} {record.label}; close that graph first.",
                             name=name,
                         )
                 changed = {c.key: c for r in records for c in r.constants if name in c.params}
@@ -284,8 +286,11 @@ class LoadedModel:
         )
 
     @staticmethod
-    def _record(label: str, plan: Plan, traced: Traced) -> _Record:
-        return _Record(label, tuple(plan.constants.values()), traced.shape_parameters)
+    def _record(
+        label: str, plan: Plan, traced: Traced, built_in: frozenset[str] = frozenset()
+    ) -> _Record:
+        constants = tuple(plan.constants.values())
+        return _Record(label, constants, traced.shape_parameters, built_in)
 
     @contextmanager
     def _quiet_graphs(self) -> Iterator[list[_Record]]:

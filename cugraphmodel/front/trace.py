@@ -98,6 +98,7 @@ def trace(
         outputs=(*outputs, *dict.fromkeys(tracer.counts[n] for n in outputs if n in tracer.counts)),
         constants=tracer.constants,
         state=dict(state),
+        parameters=parameters,
     )
     check_state(graph)
     return Traced(graph, frozenset(tracer.shape_parameters))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.dtypes import BFLOAT16
-from cugraphmodel.ir import Graph, Node, Parameters
+from cugraphmodel.ir import Graph, Node
 from cugraphmodel.ops.arguments import ints_of
 from cugraphmodel.passes.views import Factors, Views
 
@@ -105,15 +105,12 @@ class Search:
         return constant is not None and constant.type.size == 1
 
     def known(self, name: str) -> Array | None:
-        """A constant that hangs on no parameter, possibly cast to the dtype of another value."""
+        """A constant that may be built into a node, possibly cast to the dtype of another value."""
         while (node := self.views.producer(name)) is not None:
             if node.op_type not in ("Cast", "CastLike", "Identity"):
                 return None
             name = node.inputs[0]
-        constant = self.graph.constants.get(name)
-        if constant is None or constant.params:
-            return None
-        return constant.compute(Parameters({}))
+        return self.graph.known(name)
 
     def is_known_as(self, name: str, number: float) -> bool:
         """Whether a value is known to be that number everywhere."""

@@ -23,7 +23,7 @@ from cugraphmodel.passes.attention_pattern import (
     probabilities_of,
     scores_of,
 )
-from cugraphmodel.passes.rewrite import add_constant
+from cugraphmodel.passes.rewrite import add_constant, newly_built_in
 from cugraphmodel.passes.views import Factors, View
 
 __all__ = ["fuse_attention"]
@@ -199,7 +199,10 @@ def _replaced(
         for other in graph.nodes
         if other is second or other is not last
     ]
-    return _without_unread(graph.replace(nodes=tuple(nodes)), search)
+    graph = _without_unread(graph.replace(nodes=tuple(nodes)), search)
+    left = {id(other) for other in graph.nodes}
+    gone = [other for other in search.graph.nodes if id(other) not in left]
+    return graph.replace(built_in=graph.built_in | newly_built_in(graph, gone, [node]))
 
 
 def _with_factors(

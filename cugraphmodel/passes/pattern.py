@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cugraphmodel.dtypes import kind_of
-from cugraphmodel.ir import Graph, Node, Parameters
+from cugraphmodel.ir import Graph, Node
 
 __all__ = [
     "Call",
@@ -93,7 +93,7 @@ class Makers:
         )
 
     def number(self, name: str) -> float | None:
-        """The value of a constant of one element that depends on no parameter, or None."""
+        """The value of a constant of one element, or None."""
         if name not in self._numbers:
             self._numbers[name] = number_of(self.graph, name)
         return self._numbers[name]
@@ -246,17 +246,15 @@ class Call(Pattern):
 
 
 def number_of(graph: Graph, name: str) -> float | None:
-    """The value of a constant number of one element that depends on no parameter, or None."""
-    constant = graph.constants.get(name)
-    if constant is None or constant.params or constant.type.size != 1:
+    """The value of a constant number of one element, or None."""
+    number = graph.known(name)
+    if number is None or number.size != 1 or kind_of(number.dtype) not in "fiu":
         return None
-    if kind_of(constant.type.dtype) not in "fiu":
-        return None
-    return float(constant.compute(Parameters({})).item())
+    return float(number.item())
 
 
 def clip_bounds(graph: Graph, node: Node) -> tuple[float, float] | None:
-    """Bounds of a Clip that depend on no parameter, or None."""
+    """Bounds of a Clip that are constants, or None."""
     if node.version < 11:
         largest = float(np.finfo(np.float32).max)
         low, high = node.attributes.get("min", -largest), node.attributes.get("max", largest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ __all__ = [
     "add_constant",
     "attribute_float",
     "is_sum_of_a_shape",
+    "newly_built_in",
     "replace_nodes",
 ]
 
@@ -66,7 +67,20 @@ def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node],
         if name not in fused.outputs
     }
     values = {name: value for name, value in graph.values.items() if name not in inner}
-    return graph.replace(nodes=tuple(nodes), values=values)
+    built_in = graph.built_in.union(
+        *(newly_built_in(graph, chain, [fused]) for chain, fused in replacements.values())
+    )
+    return graph.replace(nodes=tuple(nodes), values=values, built_in=built_in)
+
+
+def newly_built_in(graph: Graph, gone: Iterable[Node], made: Iterable[Node]) -> frozenset[str]:
+    """Parameters that nodes read, and those in their place do not, nor what is derived from them."""
+
+    def params(nodes: Iterable[Node]) -> frozenset[str]:
+        read = {name for node in nodes for name in node.inputs if name in graph.constants}
+        return frozenset[str]().union(*(graph.constants[name].params for name in read))
+
+    return params(gone) - params(made)
 
 
 def is_sum_of_a_shape(graph: Graph, node: Node) -> bool:

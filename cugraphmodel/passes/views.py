@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cugraphmodel.dtypes import BFLOAT16
-from cugraphmodel.ir import Graph, Node, Parameters, Value
+from cugraphmodel.ir import Graph, Node, Value
 from cugraphmodel.ops.arguments import ints_of
 from cugraphmodel.ops.spec import find
 from cugraphmodel.ops.strides import contiguous_strides
@@ -225,12 +225,12 @@ class Views:
 
     def _gather(self, node: Node, view: View) -> View | None:
         """One place along a dimension, which goes."""
-        index = self._graph.constants.get(node.inputs[1])
-        if index is None or index.params or index.type.shape != ():
+        index = self._graph.known(node.inputs[1])
+        if index is None or index.shape != ():
             return None
         axis = int(node.attributes.get("axis", 0)) % len(view.axes)
         size = math.prod(size for size, _ in view.axes[axis])
-        place = int(index.compute(Parameters({})))
+        place = int(index)
         if not -size <= place < size:
             return None
         part = view.sliced(axis, place % size, 1)

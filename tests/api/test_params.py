@@ -136,6 +136,31 @@ def test_a_parameter_that_decides_shapes_is_refused_while_a_graph_uses_it(device
         np.testing.assert_array_equal(other.run([x])[0], x.reshape(4, 3) * np.float32(3))
 
 
+def test_a_number_that_kernels_have_built_in_is_refused_while_a_graph_uses_it(device: str) -> None:
+    model = cugraphmodel.load(
+        build(
+            "(float[6,8] x) => (float[6,8] y)",
+            "p = MatMul(x, w) y = Clip(p, low, high)",
+            w=normal(1, 8, 8),
+            low=np.array(-0.5, np.float32),
+            high=np.array(1.0, np.float32),
+        ),
+        device=device,
+    )
+    x = normal(2, 6, 8)
+    with model.capture_graph() as graph:
+        right = graph.run([x])[0]
+        assert (right.min(), right.max()) == (-0.5, 1.0)
+        with pytest.raises(ParameterError, match=r"'high' is built into graph 1 of"):
+            model.load_param("high", np.array(2.0, np.float32))
+        model.load_param("w", normal(3, 8, 8))
+        assert graph.run([x])[0].max() == 1.0
+    model.load_param("high", np.array(2.0, np.float32))
+    assert model.forward([x])[0].max() == 2.0
+    with model.capture_graph() as graph:
+        assert graph.run([x])[0].max() == 2.0
+
+
 def test_forward_does_not_hold_on_to_a_parameter_that_decides_shapes(device: str) -> None:
     model = cugraphmodel.load(reshape_by_parameter(), device=device)
     x = normal(1, 2, 6)

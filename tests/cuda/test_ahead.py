@@ -34,7 +34,7 @@ def test_starts_no_process_for_what_is_there_or_for_little(
     modules: list[CompiledModule], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead.compile_ahead(modules[:5], "sm_90", None)
-    monkeypatch.setattr(ahead.subprocess, "Popen", None)
+    monkeypatch.setattr("subprocess.Popen", None)
     ahead.compile_ahead(modules, "sm_90", None)
     ahead.compile_ahead(modules[:3], "sm_80", None)
     assert not is_compiled(*modules[0], "sm_80")

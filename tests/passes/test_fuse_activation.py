@@ -85,14 +85,16 @@ def test_fuses_clip_with_known_bounds(body: str, opset: int, opened_device: Devi
     assert ops_of(graph) == ["FusedConv"]
 
 
-def test_leaves_clip_alone_whose_bound_is_a_parameter() -> None:
+def test_a_bound_that_is_a_parameter_is_built_in(opened_device: Device) -> None:
     model = build(
         "(float[2,3,6,5] x) => (float[A,B] y)",
         "c = Conv(x, w) y = Clip(c, lo)",
         w=WEIGHTS["w"],
         lo=np.array(0.5, np.float32),
     )
-    assert ops_of(fuse_activation(graph_of(model))) == ["Conv", "Clip"]
+    graph = assert_same_results(model, fuse_activation, opened_device)
+    assert ops_of(graph) == ["FusedConv"]
+    assert graph.built_in == {"lo"}
 
 
 def test_leaves_clip_alone_whose_bound_single_precision_cannot_hold() -> None:

@@ -138,11 +138,12 @@ def test_leaves_alone(body: str, outputs: tuple[str, ...]) -> None:
     assert ops_of(recognize_activations(graph)) == ops_of(graph)
 
 
-def test_leaves_numbers_alone_that_are_parameters() -> None:
+def test_numbers_that_are_parameters_are_built_in(opened_device: Device) -> None:
     model = build("(float[3,4] x) => (float[3,4] y)", GELU + "m = Mul(x, s) y = Mul(m, half)")
     add_weights(model, **{n: np.array(NUMBERS[n], np.float32) for n in ("root", "one", "half")})
-    graph = graph_of(model)
-    assert ops_of(recognize_activations(graph)) == ops_of(graph)
+    graph = assert_same_results(model, recognize_activations, opened_device)
+    assert ops_of(graph) == ["Gelu"]
+    assert graph.built_in == {"root", "one", "half"}
 
 
 def test_leaves_double_alone_where_a_number_is_of_single_precision() -> None:

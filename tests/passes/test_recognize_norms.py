@@ -196,7 +196,7 @@ def test_leaves_the_inverse_of_a_root_alone(opened_device: Device) -> None:
     assert "RMSNormalization" not in ops_of(graph)
 
 
-def test_leaves_an_epsilon_alone_that_is_a_parameter() -> None:
+def test_an_epsilon_that_is_a_parameter_is_built_in(opened_device: Device) -> None:
     model = build(
         "(float[2,7] x) => (float[2,7] y)",
         "two = Constant<value_float=2.0>() " + SPELLINGS[0],
@@ -204,5 +204,6 @@ def test_leaves_an_epsilon_alone_that_is_a_parameter() -> None:
         b=WEIGHTS["b"],
         eps=np.array(1e-5, np.float32),
     )
-    graph = graph_of(model)
-    assert ops_of(recognize_norms(graph)) == ops_of(graph)
+    graph = assert_same_results(model, recognize_norms, opened_device)
+    assert ops_of(graph) == ["LayerNormalization"]
+    assert graph.built_in == {"eps"}
