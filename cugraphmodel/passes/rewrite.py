@@ -74,7 +74,7 @@ def replace_nodes(graph: Graph, replacements: Mapping[int, tuple[Sequence[Node],
 
 
 def newly_built_in(graph: Graph, gone: Iterable[Node], made: Iterable[Node]) -> frozenset[str]:
-    """Parameters that nodes read, and those in their place do not, nor what is derived from them."""
+    """Parameters that nodes read and those in their place do not, nor anything derived of them."""
 
     def params(nodes: Iterable[Node]) -> frozenset[str]:
         read = {name for node in nodes for name in node.inputs if name in graph.constants}
