@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraphmodel.ops.attention.attention import AttentionLayout, Place, factor_dtype
+from cugraphmodel.ops.attention.attention import factor_dtype
+from cugraphmodel.ops.attention.layout import AttentionLayout, Place
 from cugraphmodel.ops.case import Array, OpCase
 from cugraphmodel.ops.strides import broadcast_strides, contiguous_strides
 
