@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cugraphmodel.ops.attention.attention import (
+from cugraphmodel.ops.attention.layout import (
     MAX_HEAD_SIZE,
     MAX_LEAD_AXES,
     AttentionLayout,

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from cugraphmodel.executors import open_device
 from cugraphmodel.ir import Node, Value
-from cugraphmodel.ops.attention.attention import AttentionLayout, Place
 from cugraphmodel.ops.attention.attention_cases import attention
+from cugraphmodel.ops.attention.layout import AttentionLayout, Place
 from cugraphmodel.ops.case import Array, OpCase
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import Unsupported, find

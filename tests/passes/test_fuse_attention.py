@@ -11,7 +11,7 @@ import pytest
 from cugraphmodel.executors import open_device
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ir import Graph, Node
-from cugraphmodel.ops.attention.attention import AttentionLayout
+from cugraphmodel.ops.attention.layout import AttentionLayout
 from cugraphmodel.passes import run_passes
 from cugraphmodel.passes.fuse_attention import fuse_attention
 from tests.api.builders import build, normal

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import BOOL, FLOATS, check_dtype, optional, required
-from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims
+from cugraphmodel.ops.attention.layout import AttentionLayout, Place
+from cugraphmodel.ops.launch import Launch, Workspace, ceil_div
 from cugraphmodel.ops.matmul.product import WAVE_BLOCKS
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
-__all__ = ["MAX_HEAD_SIZE", "MAX_LEAD_AXES", "AttentionLayout", "Place", "factor_dtype"]
+__all__ = ["factor_dtype"]
 
-MAX_HEAD_SIZE = 256
-MAX_LEAD_AXES = 4
 ROW_GROUPS, THREADS_ACROSS, TILE_DEPTH = 8, 16, 32
 QUERY_TILE_BYTES = 17 * 1024
 """Of queries in shared memory; with a tile of keys and one of scores a block stays below 48 KB."""
@@ -29,90 +27,6 @@ QUERY_TILE_BYTES = 17 * 1024
 PARTS_BLOCKS = 4 * WAVE_BLOCKS
 """Blocks to aim for where the keys of a head are shared among several: these wait for memory."""
 MIN_TILES_PER_PART = 2
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where [*lead, rows, columns] lies in a tensor's memory, in elements.
-
-    Attributes:
-        lead: strides of the leading axes; 0 where the tensor is broadcast.
-        row, column: strides of the last two axes.
-        offset: of the first element.
-    """
-
-    lead: tuple[int, ...]
-    row: int
-    column: int
-    offset: int = 0
-
-    def struct(self) -> npt.NDArray[np.int64]:
-        """The kernel's argument."""
-        lead = (*[0] * (MAX_LEAD_AXES - len(self.lead)), *self.lead)
-        return dims(*lead, self.row, self.column, self.offset)
-
-    def fits(self, sizes: Sequence[int], num_elements: int) -> bool:
-        """Whether [*sizes] lies within so many elements."""
-        strides = (*self.lead, self.row, self.column)
-        reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-        return min(self.offset, *strides) >= 0 and self.offset + reach < num_elements
-
-
-@dataclass(frozen=True)
-class AttentionLayout:
-    """Sizes of an attention, and where its tensors lie: ``layout`` of a FusedAttention.
-
-    Attributes:
-        lead: sizes of the leading axes (batch, head ...), at most ``MAX_LEAD_AXES``.
-        num_rows, num_keys: queries, and keys, of one head.
-        depth, width: elements of a query or key, and of a value; at most ``MAX_HEAD_SIZE``.
-        query, key, value, output: places, in which columns are neighbours.
-        keep: place, or None.
-        biases: places of at most two.
-    """
-
-    lead: tuple[int, ...]
-    num_rows: int
-    num_keys: int
-    depth: int
-    width: int
-    query: Place
-    key: Place
-    value: Place
-    output: Place
-    keep: Place | None = None
-    biases: tuple[Place, ...] = ()
-
-    def check(self, inputs: Sequence[Value | None], output: TensorType) -> None:
-        """Compare with the tensors.
-
-        Raises:
-            Unsupported: it has a size that the kernel does not take, or leaves a tensor.
-        """
-        sizes = (self.num_rows, self.num_keys, self.depth, self.width)
-        if min(*sizes, *self.lead, 1) < 1 or max(sizes) >= 2**31 or math.prod(self.lead) >= 2**31:
-            raise Unsupported(f"The sizes {sizes} are outside the kernel's.")
-        if max(self.depth, self.width) > MAX_HEAD_SIZE or len(self.lead) > MAX_LEAD_AXES:
-            raise Unsupported(f"Heads of {self.depth} and {self.width} elements are too large.")
-        rows, keys = (*self.lead, self.num_rows), (*self.lead, self.num_keys)
-        scores = (*rows, self.num_keys)
-        placed = [
-            (self.query, (*rows, self.depth), optional(inputs, 0)),
-            (self.key, (*keys, self.depth), optional(inputs, 1)),
-            (self.value, (*keys, self.width), optional(inputs, 2)),
-            (self.output, (*rows, self.width), output),
-        ]
-        if any(place.column != 1 for place, _, _ in placed):
-            raise Unsupported("The elements of a head are no neighbours.")
-        masks = enumerate((self.keep, *self.biases), 4)
-        placed += [
-            (place, scores, optional(inputs, position))
-            for position, place in masks
-            if place is not None
-        ]
-        for place, shape, tensor in placed:
-            if tensor is None or not place.fits(shape, tensor.size):
-                raise Unsupported(f"{place} of {shape} is not within {tensor}.")
 
 
 @dataclass(frozen=True)
@@ -229,61 +143,75 @@ EMPTY: dict[Literal["nan", "closed", "any"], str] = {"nan": "0", "closed": "1", 
 def _lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Launch]:
-    q, k, v, factors = (required(inputs, position) for position in range(4))
-    keep, y = optional(inputs, 4), required(outputs)
-    biases = (optional(inputs, 5), optional(inputs, 6))
-    layout = _layout_of(node)
+    y, factors, layout = required(outputs), required(inputs, 3), _layout_of(node)
     tile = _Tile.of(layout, factors.dtype.itemsize)
+    num_parts = ceil_div(layout.num_keys, tile.keys_per_part)
+    if num_parts == 1:
+        return [_attention(node, inputs, y, None, tile)]
+    part_bytes = layout.num_lines * (4 + layout.width) * factors.dtype.itemsize
+    parts = Workspace(num_parts * part_bytes)
+    return [
+        _attention(node, inputs, None, parts, tile),
+        Launch(
+            "ops/attention/join_parts.cu",
+            "join_parts",
+            (layout.num_lines, 1, 1),
+            (ROW_GROUPS * THREADS_ACROSS, 1, 1),
+            (
+                *(y, parts),
+                *map(np.int32, (num_parts, layout.num_rows, layout.width)),
+                layout.lead_struct(),
+                layout.output.struct(),
+            ),
+            _types(node, y.dtype),
+        ),
+    ]
+
+
+def _attention(
+    node: Node,
+    inputs: Sequence[Value | None],
+    y: Value | None,
+    parts: Workspace | None,
+    tile: _Tile,
+) -> Launch:
+    """The launch that makes ``y``, or ``parts`` of it."""
+    layout, keep = _layout_of(node), optional(inputs, 4)
     nowhere = Place((), 0, 0)
     places = (layout.query, layout.key, layout.value)
     masks = (layout.keep or nowhere, *layout.biases, nowhere, nowhere)[:3]
     causal_offset = node.attributes.get("causal_offset")
     num_parts = ceil_div(layout.num_keys, tile.keys_per_part)
-    num_lines = math.prod(layout.lead) * layout.num_rows
-    part_bytes = num_lines * (4 + layout.width) * factors.dtype.itemsize
-    parts = Workspace(num_parts * part_bytes) if num_parts > 1 else None
-    lead = dims(*[1] * (MAX_LEAD_AXES - len(layout.lead)), *layout.lead)
-    types = (("SCALAR", c_type(q.dtype)), ("EMPTY", EMPTY[node.attributes.get("empty", "nan")]))
-    launches = [
-        Launch(
-            "ops/attention/attention.cu",
-            "attention",
-            (ceil_div(layout.num_rows, tile.rows) * math.prod(layout.lead), num_parts, 1),
-            (ROW_GROUPS * THREADS_ACROSS, 1, 1),
-            (
-                *(q, k, v, factors, keep, *biases, None if parts else y, parts),
-                *map(np.int32, (layout.num_rows, layout.num_keys, layout.depth, layout.width)),
-                np.int32(causal_offset or 0),
-                np.int32(tile.keys_per_part),
-                lead,
-                *(place.struct() for place in (*places, *masks, layout.output)),
-            ),
-            (
-                *types,
-                ("CAPPED", str(int(node.attributes.get("capped", False)))),
-                ("KEEP", _keep_macro(node, keep)),
-                ("BIASES", str(len(layout.biases))),
-                ("CAUSAL", str(int(causal_offset is not None))),
-                ("SPLIT", str(int(parts is not None))),
-                *tile.macros,
-                ("VECTOR", _vector_width(places, (layout.depth, layout.width))),
-            ),
-            tile.shared_bytes,
-        )
-    ]
-    if parts is not None:
-        arguments = (np.int32(num_parts), np.int32(layout.num_rows), np.int32(layout.width))
-        launches.append(
-            Launch(
-                "ops/attention/join_parts.cu",
-                "join_parts",
-                (num_lines, 1, 1),
-                (128, 1, 1),
-                (y, parts, *arguments, lead, layout.output.struct()),
-                types,
-            )
-        )
-    return launches
+    return Launch(
+        "ops/attention/attention.cu",
+        "attention",
+        (ceil_div(layout.num_rows, tile.rows) * math.prod(layout.lead), num_parts, 1),
+        (ROW_GROUPS * THREADS_ACROSS, 1, 1),
+        (
+            *(required(inputs, position) for position in range(4)),
+            *(keep, optional(inputs, 5), optional(inputs, 6), y, parts),
+            *map(np.int32, (layout.num_rows, layout.num_keys, layout.depth, layout.width)),
+            *map(np.int32, (causal_offset or 0, tile.keys_per_part)),
+            layout.lead_struct(),
+            *(place.struct() for place in (*places, *masks, layout.output)),
+        ),
+        (
+            *_types(node, required(inputs).dtype),
+            ("CAPPED", str(int(node.attributes.get("capped", False)))),
+            ("KEEP", _keep_macro(node, keep)),
+            ("BIASES", str(len(layout.biases))),
+            ("CAUSAL", str(int(causal_offset is not None))),
+            ("SPLIT", str(int(parts is not None))),
+            *tile.macros,
+            ("VECTOR", _vector_width(places, (layout.depth, layout.width))),
+        ),
+        tile.shared_bytes,
+    )
+
+
+def _types(node: Node, dtype: np.dtype) -> tuple[tuple[str, str], ...]:
+    empty = node.attributes.get("empty", "nan")
+    return ("SCALAR", c_type(dtype)), ("EMPTY", EMPTY[empty])
 
 
 def _keep_macro(node: Node, keep: Value | None) -> str:

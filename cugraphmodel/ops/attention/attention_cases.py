@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraphmodel.ops.attention.attention import AttentionLayout, Place, factor_dtype
+from cugraphmodel.ops.attention.attention import factor_dtype
+from cugraphmodel.ops.attention.layout import AttentionLayout, Place
 from cugraphmodel.ops.case import Array, OpCase
 from cugraphmodel.ops.strides import broadcast_strides, contiguous_strides
 
@@ -129,6 +130,7 @@ def _sizes() -> Iterator[OpCase]:
     yield _plain("four_rows_of_128", 12, 12, 33, 66, 128, 128)
     yield _plain("two_rows_of_256", 12, 12, 17, 66, 256, 256)
     yield _plain("many_parts", 1, 2, 3, 900, 16, 48)
+    yield _plain("wide_parts", 1, 1, 2, 300, 8, 200)
     yield _plain("parts_float64", 1, 2, 10, 301, 8, 7, dtype="float64")
     yield _plain("parts_float16", 1, 2, 10, 301, 8, 7, dtype="float16")
     for dtype in ("float16", "bfloat16", "float64"):
