@@ -13,6 +13,7 @@ import pytest
 
 import cugraphmodel
 from cugraphmodel import demo
+from cugraphmodel.bench import answers
 from cugraphmodel.cli import bench
 from cugraphmodel.executors import open_device
 from tests.bench import contenders
@@ -154,7 +155,7 @@ def test_pytorch_needs_its_package_and_a_program(command: Command, weighted_sum:
 def test_a_right_answer_that_is_not_believed(
     command: Command, weighted_sum: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "REFERENCES", {"broken": contenders.Refusing, "odd": Odd})
+    monkeypatch.setattr(answers, "REFERENCES", {"broken": contenders.Refusing, "odd": Odd})
     options = ("--device", "cpu", "--peers", "", "--precision", "fp32", *BRIEF)
     answer = command("bench", weighted_sum, *options, "--json")
     assert answer.code == 0
