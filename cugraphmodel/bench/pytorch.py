@@ -54,7 +54,7 @@ class TorchGraph:
         call = self.compiled(_loaded(task))
         self._arrays = [torch.from_numpy(array) for array in task.inputs.values()]
         self._pinned = [x.pin_memory() for x in self._arrays]
-        device = [x.to(task.device) for x in self._arrays]
+        device = self._on_device = [x.to(task.device) for x in self._arrays]
         with torch.inference_mode():
             side = torch.cuda.Stream()
             with torch.cuda.stream(side):

@@ -53,6 +53,19 @@ def test_rows_are_the_kernels_of_the_graph(chain: Any, device: str) -> None:
     assert json.loads(json.dumps([asdict(node) for node in profile.nodes]))[0]["index"] == 0
 
 
+def test_values_known_at_capture_are_not_read() -> None:
+    model = build(
+        "(float[2,6] x) => (float[2,2] y)",
+        "y = Slice(x, begin, end, axes)",
+        begin=np.array([1]),
+        end=np.array([3]),
+        axes=np.array([1]),
+    )
+    with cugraphmodel.load(model, device="cpu").capture_graph() as graph:
+        [node] = graph.profile(1).nodes
+    assert (node.op_type, node.num_bytes) == ("Slice", 4 * (4 + 4))
+
+
 def test_floor_needs_rates(chain: Any) -> None:
     with cugraphmodel.load(chain, device="cpu").capture_graph(3) as graph:
         bare = graph.profile(1)
