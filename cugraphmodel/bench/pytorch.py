@@ -37,9 +37,9 @@ class TorchEager:
             outputs = _tensors(self._call(*[x.to(self._device) for x in self._inputs]))
             return [y.cpu().numpy() for y in outputs]
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """Its launches leave gaps that are no kernel's."""
-        return
+        return None
 
 
 class TorchGraph:

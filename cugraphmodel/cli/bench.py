@@ -19,7 +19,7 @@ from cugraphmodel.bench.onnx_runtime import OrtBound, OrtGraph, OrtRun
 from cugraphmodel.bench.ours import Ours
 from cugraphmodel.bench.pytorch import TorchCompiled, TorchEager, TorchGraph
 from cugraphmodel.bench.reference import error_of
-from cugraphmodel.bench.rounds import OURS, Row, facts_of, take_turns
+from cugraphmodel.bench.rounds import OURS, Row, facts_of, peer_precision, take_turns
 from cugraphmodel.bench.task import Array, Maker, Task
 from cugraphmodel.cli import environment
 from cugraphmodel.cli.arrays import fill_inputs, read_inputs
@@ -161,9 +161,9 @@ def _lanes(
 ) -> Iterator[list[Row]]:
     """All contenders, ready or failed; their processes end with the block."""
     plan: list[tuple[str, Precision, Maker]] = [(OURS, precision, Ours) for precision in precisions]
-    of_peers: list[Precision] = ["fp32"]
-    if "tf32" in precisions and task.gpu is not None:
-        of_peers = ["fp32", "tf32"] if set(precisions) != {"tf32"} else ["tf32"]
+    of_peers = dict.fromkeys(map(peer_precision, precisions))
+    if task.gpu is None:
+        of_peers = {"fp32": None}
     plan += [(name, precision, maker) for name, maker in peers.items() for precision in of_peers]
     rows: list[Row] = []
     lanes: list[ProcessLane] = []
@@ -240,9 +240,13 @@ def _text(facts: Mapping[str, Any]) -> str:
     ]
     reference = facts["reference"]
     if reference is not None:
-        by = f"{reference['by']} in float64" if reference["by"] else "nothing"
-        lines.append(f"errors are against {by}: norm of the difference over norm")
-        lines += [f"{name} could not: {text}" for name, text in reference["problems"].items()]
+        lines += [
+            f"{by} gave no right answer: {text}" for by, text in reference["problems"].items()
+        ]
+        if reference["by"] is not None:
+            lines.append(
+                f"error: norm of the difference from {reference['by']} in float64, over norm"
+            )
     return "\n".join(map(escaped, lines))
 
 

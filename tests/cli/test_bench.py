@@ -137,7 +137,7 @@ def test_a_peer_that_fails_is_a_row(
     brief = ("--device", "cpu", "--peers", "refusing", "--precision", "fp32", "--no-error")
     text = command("bench", negative, *brief, *BRIEF).out
     assert "refusing fp32 failed: ValueError: no fp32 here" in text
-    assert "errors are against" not in text
+    assert "in float64" not in text
 
 
 def test_pytorch_needs_its_package_and_a_program(command: Command, weighted_sum: Path) -> None:
