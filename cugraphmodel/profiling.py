@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from cugraphmodel.cost import Rates, floor_us, node_bytes, node_flops
-from cugraphmodel.ir import Node, Value
+from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.plan import Plan
 
 __all__ = ["KernelTime", "NodeProfile", "Profile", "profile_of"]
@@ -35,6 +35,7 @@ class NodeProfile:
         index: of the node in the file that it stands for, -1 for none.
         name: the node's name in the file, possibly empty.
         op_type: the operator that was lowered, ``FusedConv``, say.
+        output: dtype and shape of its first output.
         kernels: its launches, in order.
         flops: floating-point operations, None where nobody counts them.
         num_bytes: each input, weight and output once.
@@ -44,6 +45,7 @@ class NodeProfile:
     index: int
     name: str
     op_type: str
+    output: str
     kernels: tuple[KernelTime, ...]
     flops: int | None
     num_bytes: int
@@ -97,14 +99,26 @@ class Profile:
         are left out without rates.
         """
         with_floor = self.floor_us is not None
-        head = ("node", "op", "kernel", "us", "share", "MFLOP", "MB", "floor us", "of floor")
+        head = (
+            "node",
+            "op",
+            "output",
+            "kernel",
+            "us",
+            "share",
+            "MFLOP",
+            "MB",
+            "floor us",
+            "of floor",
+        )
         rows = [head, *(row for node in self.nodes for row in self._node_rows(node))]
         flops = sum(node.flops or 0 for node in self.nodes)
         num_bytes = sum(node.num_bytes for node in self.nodes)
         num_kernels = sum(len(node.kernels) for node in self.nodes)
-        total = NodeProfile(-1, "", "", (KernelTime("", self.us),), flops, num_bytes, self.floor_us)
-        rows.append(("total", "", f"{num_kernels} kernels", f"{self.us:.2f}", "", *_work(total)))
-        return rows if with_floor else [row[:7] for row in rows]
+        whole = (KernelTime("", self.us),)
+        work = _work(NodeProfile(-1, "", "", "", whole, flops, num_bytes, self.floor_us))
+        rows.append(("total", "", "", f"{num_kernels} kernels", f"{self.us:.2f}", "", *work))
+        return rows if with_floor else [row[:8] for row in rows]
 
     def _node_rows(self, node: NodeProfile) -> list[tuple[str, ...]]:
         label = " ".join(filter(None, (str(node.index) if node.index >= 0 else "", node.name)))
@@ -112,9 +126,10 @@ class Profile:
         for kernel in node.kernels:
             share = f"{kernel.us / self.us:.1%}" if self.us else ""
             times = (kernel.kernel, f"{kernel.us:.2f}", share)
-            is_first = not rows
-            work = _work(node) if is_first else ("",) * 4
-            rows.append((*((label, node.op_type) if is_first else ("", "")), *times, *work))
+            if rows:
+                rows.append(("", "", "", *times, "", "", "", ""))
+            else:
+                rows.append((label, node.op_type, node.output, *times, *_work(node)))
         return rows
 
     def __str__(self) -> str:
@@ -123,7 +138,7 @@ class Profile:
         lines = [self.device]
         for row in rows:
             cells = [
-                cell.ljust(width) if column < 3 else cell.rjust(width)
+                cell.ljust(width) if column < 4 else cell.rjust(width)
                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  ".join(cells).rstrip())
@@ -146,8 +161,8 @@ def _work(node: NodeProfile) -> tuple[str, str, str, str]:
     """Operations, bytes, floor and its share, for people."""
     share = node.share_of_floor
     return (
-        "" if node.flops is None else f"{node.flops / 1e6:.3g}",
-        f"{node.num_bytes / 1e6:.3g}",
+        "" if node.flops is None else f"{node.flops / 1e6:.4g}",
+        f"{node.num_bytes / 1e6:.4g}",
         "" if node.floor_us is None else f"{node.floor_us:.2f}",
         "" if share is None else f"{share:.0%}",
     )
@@ -174,6 +189,10 @@ def profile_of(
     return Profile(device, tuple(nodes))
 
 
+def _type_text(value: Value) -> str:
+    return str(TensorType(value.dtype, value.shape))
+
+
 def _node_profile(
     node: Node,
     kernels: tuple[KernelTime, ...],
@@ -189,6 +208,7 @@ def _node_profile(
         node.index,
         node.name,
         node.op_type,
+        next((_type_text(value) for value in outputs if value is not None), ""),
         kernels,
         node_flops(node, inputs, outputs),
         node_bytes(node, inputs, outputs),

@@ -25,9 +25,9 @@ class OrtRun:
         outputs: list[Array] = self._session.run(None, self._inputs)
         return outputs
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """It does not tell."""
-        return
+        return None
 
 
 class OrtBound:
@@ -68,9 +68,9 @@ class OrtBound:
         self._session.run_with_iobinding(self._binding)
         return [value.numpy() for value in self._outputs]
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """It does not tell."""
-        return
+        return None
 
 
 class OrtGraph(OrtBound):

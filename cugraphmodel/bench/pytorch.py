@@ -37,9 +37,9 @@ class TorchEager:
             outputs = _tensors(self._call(*[x.to(self._device) for x in self._inputs]))
             return [y.cpu().numpy() for y in outputs]
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """Its launches leave gaps that are no kernel's."""
-        return
+        return None
 
 
 class TorchGraph:
@@ -54,7 +54,7 @@ class TorchGraph:
         call = self.compiled(_loaded(task))
         self._arrays = [torch.from_numpy(array) for array in task.inputs.values()]
         self._pinned = [x.pin_memory() for x in self._arrays]
-        device = [x.to(task.device) for x in self._arrays]
+        device = self._on_device = [x.to(task.device) for x in self._arrays]
         with torch.inference_mode():
             side = torch.cuda.Stream()
             with torch.cuda.stream(side):

@@ -54,9 +54,9 @@ class OnnxReference:
         with np.errstate(all="ignore"):
             return list(self._evaluator.run(None, self._inputs))
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """Of no interest."""
-        return
+        return None
 
 
 class OrtReference:
@@ -74,9 +74,9 @@ class OrtReference:
         outputs: list[Array] = self._session.run(None, self._inputs)
         return outputs
 
-    def kernels_ms(self) -> None:
+    def kernels_ms(self) -> float | None:
         """Of no interest."""
-        return
+        return None
 
 
 def error_of(outputs: Sequence[Array], right: Sequence[Array]) -> float | None:

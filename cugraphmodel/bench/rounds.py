@@ -12,7 +12,7 @@ import numpy as np
 from cugraphmodel.bench.lane import Lane, LaneError
 from cugraphmodel.passes import Precision
 
-__all__ = ["OURS", "Row", "facts_of", "ratio_of", "take_turns"]
+__all__ = ["OURS", "Row", "facts_of", "peer_precision", "ratio_of", "take_turns"]
 
 OURS = "cugraphmodel"
 
@@ -73,12 +73,14 @@ def take_turns(rows: Iterable[Row], seconds: float, num_rounds: int) -> None:
             row.kernels_us += burst.kernels_us
 
 
-def ratio_of(row: Row, rows: Sequence[Row]) -> float | None:
-    """Our median over that of the fastest peer of the same precision; None for a peer.
+def peer_precision(precision: Precision) -> Precision:
+    """What a peer does that is to be compared: of what is accurate to float32 it has one kind."""
+    return "fp32" if precision == "ieee" else precision
 
-    ``"ieee"`` is compared with peers in ``"fp32"``.
-    """
-    wanted = "fp32" if row.precision == "ieee" else row.precision
+
+def ratio_of(row: Row, rows: Sequence[Row]) -> float | None:
+    """Our median over that of the fastest peer of the same precision; None for a peer."""
+    wanted = peer_precision(row.precision)
     peers = [
         peer.median_us
         for peer in rows

@@ -7,18 +7,19 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
+from cugraphmodel.bench.answers import Answer, kept_answer, right_answer
 from cugraphmodel.bench.lane import LaneError, ProcessLane
 from cugraphmodel.bench.onnx_runtime import OrtBound, OrtGraph, OrtRun
 from cugraphmodel.bench.ours import Ours
 from cugraphmodel.bench.pytorch import TorchCompiled, TorchEager, TorchGraph
-from cugraphmodel.bench.reference import OnnxReference, OrtReference, error_of
-from cugraphmodel.bench.rounds import OURS, Row, facts_of, take_turns
+from cugraphmodel.bench.reference import error_of
+from cugraphmodel.bench.rounds import OURS, Row, facts_of, peer_precision, take_turns
 from cugraphmodel.bench.task import Array, Maker, Task
 from cugraphmodel.cli import environment
 from cugraphmodel.cli.arrays import fill_inputs, read_inputs
@@ -36,9 +37,6 @@ from cugraphmodel.passes import Precision, arithmetics_of
 __all__ = ["execute"]
 
 SCHEMA = 1
-REFERENCE_SECONDS = 120.0
-BELIEVABLE_ERROR = 0.01
-REFERENCES: Mapping[str, Maker] = {"onnx.reference": OnnxReference, "onnxruntime": OrtReference}
 ON_CPU: Mapping[str, Maker] = {"onnxruntime": OrtRun, "torch": TorchEager}
 ON_GPU: Mapping[str, Maker] = {
     "onnxruntime": OrtBound,
@@ -56,11 +54,11 @@ def execute(options: argparse.Namespace) -> None:
     task = _task(options, device)
     precisions = _precisions(options.precision, device)
     peers = _peers(options, device)
-    right, reference = (None, None) if options.no_error else _reference(task)
+    answer = _answer(options, task)
     clocks = [_clocks(device)]
     with _lanes(task, precisions, peers) as rows:
         for row in rows:
-            _compare(row, right)
+            _compare(row, answer.outputs if answer else None)
         take_turns(rows, options.seconds, options.rounds)
         clocks.append(_clocks(device))
     facts = {
@@ -76,7 +74,8 @@ def execute(options: argparse.Namespace) -> None:
             {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
             for name, array in task.inputs.items()
         ],
-        "reference": reference,
+        "reference": answer
+        and {"by": answer.by, "seconds": answer.seconds, "problems": dict(answer.problems)},
         "rows": [facts_of(row, rows) for row in rows],
         "clocks": {"before": clocks[0], "after": clocks[1]},
         "environment": environment.collect(),
@@ -94,6 +93,14 @@ def _task(options: argparse.Namespace, device: Device) -> Task:
     inputs = fill_inputs([graph.values[name] for name in graph.inputs], given, options.random)
     types = {name: graph.values[name] for name in graph.outputs}
     return Task(options.model, device.name, inputs, types, program=options.torch)
+
+
+def _answer(options: argparse.Namespace, task: Task) -> Answer | None:
+    if options.no_error:
+        return None
+    if options.reference is None:
+        return right_answer(task, _say)
+    return kept_answer(Path(options.reference), task, _say)
 
 
 def _precisions(named: Sequence[Precision] | None, device: Device) -> list[Precision]:
@@ -154,9 +161,9 @@ def _lanes(
 ) -> Iterator[list[Row]]:
     """All contenders, ready or failed; their processes end with the block."""
     plan: list[tuple[str, Precision, Maker]] = [(OURS, precision, Ours) for precision in precisions]
-    of_peers: list[Precision] = ["fp32"]
-    if "tf32" in precisions and task.gpu is not None:
-        of_peers = ["fp32", "tf32"] if set(precisions) != {"tf32"} else ["tf32"]
+    of_peers = dict.fromkeys(map(peer_precision, precisions))
+    if task.gpu is None:
+        of_peers = {"fp32": None}
     plan += [(name, precision, maker) for name, maker in peers.items() for precision in of_peers]
     rows: list[Row] = []
     lanes: list[ProcessLane] = []
@@ -176,50 +183,6 @@ def _lanes(
     finally:
         for lane in lanes:
             lane.close()
-
-
-def _reference(task: Task) -> tuple[list[Array] | None, dict[str, Any]]:
-    """The right outputs, and who computed them or why nobody could.
-
-    An answer far from that of ONNX Runtime in float32 is not taken for right, if that is there:
-    one of the two is wrong then.
-    """
-    problems = {}
-    for name, maker in REFERENCES.items():
-        _say(f"computing the right answer by {name} in float64")
-        start = time.perf_counter()
-        try:
-            right = _outputs_of(maker, task)
-        except LaneError as error:
-            problems[name] = str(error)
-            continue
-        seconds = time.perf_counter() - start
-        doubt = _doubt(right, task)
-        if doubt is None:
-            return right, {"by": name, "seconds": seconds, "problems": problems}
-        problems[name] = doubt
-    return None, {"by": None, "seconds": None, "problems": problems}
-
-
-def _outputs_of(maker: Maker, task: Task) -> list[Array]:
-    lane = ProcessLane(maker, task, REFERENCE_SECONDS)
-    try:
-        return lane.outputs(REFERENCE_SECONDS)
-    finally:
-        lane.close()
-
-
-def _doubt(right: Sequence[Array], task: Task) -> str | None:
-    """Why an answer is not to be believed."""
-    try:
-        distance = error_of(_outputs_of(OrtRun, task), right)
-    except LaneError:
-        return None
-    except ValueError as error:
-        return f"its outputs do not fit: {error}"
-    if distance is None or distance <= BELIEVABLE_ERROR:
-        return None
-    return f"is {distance:.1e} from ONNX Runtime on the CPU"
 
 
 def _compare(row: Row, right: Sequence[Array] | None) -> None:
@@ -277,9 +240,13 @@ def _text(facts: Mapping[str, Any]) -> str:
     ]
     reference = facts["reference"]
     if reference is not None:
-        by = f"{reference['by']} in float64" if reference["by"] else "nothing"
-        lines.append(f"errors are against {by}: norm of the difference over norm")
-        lines += [f"{name} could not: {text}" for name, text in reference["problems"].items()]
+        lines += [
+            f"{by} gave no right answer: {text}" for by, text in reference["problems"].items()
+        ]
+        if reference["by"] is not None:
+            lines.append(
+                f"error: norm of the difference from {reference['by']} in float64, over norm"
+            )
     return "\n".join(map(escaped, lines))
 
 

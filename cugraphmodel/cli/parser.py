@@ -105,6 +105,11 @@ def _add_bench(commands: Any) -> None:
     )
     bench.add_argument("--rounds", type=_count, default=10, metavar="N", help="of all in turn (10)")
     bench.add_argument("--no-error", action="store_true", help="leave the error out")
+    bench.add_argument(
+        "--reference",
+        metavar="FILE.npz",
+        help="keep the right answer there; take it from there if it is to the same question",
+    )
     bench.add_argument("--commit", metavar="SHA", help="to write down with the results")
     _add_inputs(bench, seed=0)
     _add_shapes(bench)

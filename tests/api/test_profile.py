@@ -44,6 +44,9 @@ def test_rows_are_the_kernels_of_the_graph(chain: Any, device: str) -> None:
         assert all(kernel.us > 0 for kernel in kernels)
     assert profile.us == pytest.approx(sum(kernel.us for kernel in kernels))
     product, gather, softmax = profile.nodes
+    assert [node.output for node in profile.nodes] == [
+        "float32[3,8]", "float32[3,5,2]", "float32[3,5,2]"
+    ]  # fmt: skip
     assert (product.flops, product.num_bytes) == (2 * 3 * 6 * 8, 4 * (18 + 48 + 8 + 24))
     # Gather reads at most the 3 x 4 x 2 numbers that there are, and five indices.
     assert (gather.flops, gather.num_bytes) == (0, 4 * (24 + 30) + 5 * 8)
@@ -51,6 +54,19 @@ def test_rows_are_the_kernels_of_the_graph(chain: Any, device: str) -> None:
     times = [node.us for node in profile.by_time().nodes]
     assert times == sorted(times, reverse=True)
     assert json.loads(json.dumps([asdict(node) for node in profile.nodes]))[0]["index"] == 0
+
+
+def test_values_known_at_capture_are_not_read() -> None:
+    model = build(
+        "(float[2,6] x) => (float[2,2] y)",
+        "y = Slice(x, begin, end, axes)",
+        begin=np.array([1]),
+        end=np.array([3]),
+        axes=np.array([1]),
+    )
+    with cugraphmodel.load(model, device="cpu").capture_graph() as graph:
+        [node] = graph.profile(1).nodes
+    assert (node.op_type, node.num_bytes) == ("Slice", 4 * (4 + 4))
 
 
 def test_floor_needs_rates(chain: Any) -> None:
