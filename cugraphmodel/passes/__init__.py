@@ -12,6 +12,7 @@ from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_add_norm import fuse_add_norm
 from cugraphmodel.passes.fuse_attention import fuse_attention
+from cugraphmodel.passes.fuse_elementwise import fuse_elementwise
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
@@ -36,6 +37,7 @@ PASSES = (
     fuse_add_norm,
     fuse_activation,
     channels_last,
+    fuse_elementwise,
 )
 """In the order in which they run."""
 

@@ -12,11 +12,16 @@
 //
 // Macros
 //   EXPRESSION           of x0, x1, x2 (operands as Acc types) and the float attributes a, b
+//   STEPS                statements before it, for a chain of operators; may be left out
 //   OUT_TYPE, TYPE0..2   element types
 //   STEP0..2             innermost stride of each operand: 1, 0 (repeats), -1 (no operand)
 //   RANK, VECTOR, INDEX  dimensions after merging; elements a thread; type of offsets
 //
 // `out` may be one of the operands where they coincide element for element.
+
+#ifndef STEPS
+#define STEPS
+#endif
 
 typedef INDEX Index;
 
@@ -46,9 +51,24 @@ CG_DEV Values<T> load(const T* in, int count) {
   return x;
 }
 
+// What would come back of x from a tensor of T. The sum with minus zero is any float itself, and
+// keeps the compiler from making one operation of a product in one step and a sum in the next: it
+// does not know that `minus_zero` is.
+template <typename T, typename X>
+CG_DEV typename Acc<T>::type stored(X x, [[maybe_unused]] float minus_zero) {
+  typedef typename Acc<T>::type A;
+  const A value = cg_cast<A>(cg_cast<T>(x));
+  if constexpr (CgSame<T, float>::value || CgSame<T, double>::value) {
+    return value + T(minus_zero);
+  } else {
+    return value;
+  }
+}
+
 template <typename T0, typename T1, typename T2>
 CG_DEV OUT_TYPE apply([[maybe_unused]] T0 x0, [[maybe_unused]] T1 x1, [[maybe_unused]] T2 x2,
                       [[maybe_unused]] float a, [[maybe_unused]] float b) {
+  STEPS
   return cg_cast<OUT_TYPE>(EXPRESSION);
 }
 

@@ -18,11 +18,13 @@ from cugraphmodel.ops.launch import Launch, Workspace, ceil_div, dims, index_typ
 from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
+    "MAX_OPERANDS",
     "Operand",
     "elementwise_launch",
     "operand",
 ]
 
+MAX_OPERANDS = 3
 THREADS = 128
 SOURCE = "ops/elementwise/elementwise.cu"
 
@@ -46,6 +48,8 @@ def elementwise_launch(
     operands: Sequence[Operand],
     output: Operand,
     scalars: Sequence[float] = (),
+    *,
+    steps: str = "",
 ) -> Launch:
     """A launch of ``output = expression``.
 
@@ -55,6 +59,7 @@ def elementwise_launch(
         operands: one to three; they broadcast to the output's shape.
         output: may be one of the operands.
         scalars: at most two, passed as float32.
+        steps: C++ statements before the expression, which may use what they define.
     """
     rank = len(output.shape)
     shape, strides = merge_axes(
@@ -63,9 +68,9 @@ def elementwise_launch(
     if not shape:
         shape, strides = (1,), ((0,),) * len(operands)
     size = math.prod(output.shape)
-    steps = [stride[-1] for stride in strides]
+    inner_strides = [stride[-1] for stride in strides]
     vector = 4 if len(shape) == 1 or shape[-1] % 4 == 0 else 1
-    missing = 3 - len(operands)
+    missing = MAX_OPERANDS - len(operands)
     types = [item.dtype for item in operands] + [output.dtype] * missing
     a, b = (*scalars, 0.0, 0.0)[:2]
     return Launch(
@@ -85,10 +90,11 @@ def elementwise_launch(
             np.float32(b),
         ),
         macros=(
+            *([("STEPS", steps)] if steps else []),
             ("EXPRESSION", expression),
             ("OUT_TYPE", c_type(output.dtype)),
             *((f"TYPE{k}", c_type(dtype)) for k, dtype in enumerate(types)),
-            *((f"STEP{k}", str(step)) for k, step in enumerate(steps + [-1] * missing)),
+            *((f"STEP{k}", str(step)) for k, step in enumerate(inner_strides + [-1] * missing)),
             ("RANK", str(len(shape))),
             ("VECTOR", str(vector)),
             ("INDEX", index_type(size)),

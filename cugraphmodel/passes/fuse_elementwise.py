@@ -1,0 +1,172 @@
+"""Chains of elementwise nodes as one node."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from cugraphmodel.ir import Graph, Node, Parameters
+from cugraphmodel.ops.elementwise.elementwise import MAX_OPERANDS
+from cugraphmodel.ops.elementwise.fused import compose, literal_of
+from cugraphmodel.passes.channels_last_rules import ELEMENTWISE
+from cugraphmodel.passes.rewrite import replace_nodes
+
+__all__ = ["fuse_elementwise"]
+
+MAX_STEPS = 16
+MAX_RANK = 8
+"""Axes that the kernel takes."""
+
+LOCAL_MEMORY = frozenset(("Cos", "Sin", "Tan"))
+"""Operators whose functions need local memory for large angles."""
+
+CHEAP = frozenset(
+    """
+    Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Div Equal Floor
+    Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Max Mean Min
+    Mul Neg Not Or PRelu Reciprocal Relu Round Shrink Sign Softsign Sqrt Sub Sum ThresholdedRelu
+    Where Xor
+    """.split()  # noqa: SIM905
+)
+"""Operators so cheap that each element of a larger tensor may compute again what it repeats."""
+
+
+def fuse_elementwise(graph: Graph) -> Graph:
+    """Fuse elementwise nodes into the one that reads their results.
+
+    Takes: an elementwise node (``ELEMENTWISE``) and, before it, further ones whose results only
+    nodes of the chain read and no one needs after them. Such a result has the shape of the last
+    one, or a smaller one if its operator is cheap. A chain reads at most ``MAX_OPERANDS`` tensors,
+    not counting numbers that depend on no parameter, and has at most ``MAX_STEPS`` nodes.
+
+    Gives: one FusedElementwise in the place of the last node and with its index. Each result is
+    rounded to its type as before, so that the bits of the last one are the same.
+    """
+    chains = _Chains(graph)
+    replacements: dict[int, tuple[Sequence[Node], Node]] = {}
+    taken: set[int] = set()
+    for node in reversed(graph.nodes):
+        if id(node) in taken or not chains.may_join(node):
+            continue
+        members = chains.ending_with(node)
+        if len(members) > 1:
+            taken.update(map(id, members))
+            replacements[id(node)] = (members, chains.fused(members))
+    return replace_nodes(graph, replacements)
+
+
+class _Chains:
+    """What may be one chain in a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._readers = graph.consumers()
+        self._kept = frozenset(graph.kept)
+        self._position = {
+            name: number for number, node in enumerate(graph.nodes) for name in node.outputs if name
+        }
+        self._numbers: dict[str, np.generic] = {}
+
+    def may_join(self, node: Node) -> bool:
+        """Whether a node is one launch of the elementwise kernel that a chain can contain."""
+        return (
+            not node.domain
+            and node.op_type in ELEMENTWISE - LOCAL_MEMORY
+            and len(node.inputs) <= MAX_OPERANDS
+            and len(self._graph.values[node.outputs[0]].shape) <= MAX_RANK
+        )
+
+    def ending_with(self, last: Node) -> list[Node]:
+        """The nodes of the longest chain that is found, in order."""
+        chains = [self._grown(last, patient=patient) for patient in (False, True)]
+        return max(chains, key=len)[::-1]
+
+    def fused(self, members: Sequence[Node]) -> Node:
+        """The node that stands for a chain."""
+        last = members[-1]
+        literals = {
+            (position, name): text
+            for position, node in enumerate(members)
+            for name in filter(None, node.inputs)
+            if (text := self._literal(node, name)) is not None
+        }
+        inputs, chain = compose(members, self._graph.values, literals)
+        return Node(
+            "FusedElementwise",
+            inputs,
+            last.outputs,
+            domain="cugraphmodel",
+            attributes={"chain": chain},
+            name=last.name,
+            index=last.index,
+        )
+
+    def _grown(self, last: Node, *, patient: bool) -> list[Node]:
+        """A chain in reverse order.
+
+        Impatient, it leaves out each node with which it would read too many tensors. Patient, it
+        goes on, and is cut off where it last read few enough.
+        """
+        members, member_ids, num_fitting = [last], {id(last)}, 1
+        waiting = self._places_before(last)
+        heapq.heapify(waiting)
+        while waiting and len(members) < MAX_STEPS:
+            place = heapq.heappop(waiting)
+            node = self._graph.nodes[-place]
+            if id(node) in member_ids or not self._fits(node, last, member_ids):
+                continue
+            is_small = self._num_inputs([*members, node]) <= MAX_OPERANDS
+            if not is_small and not patient:
+                continue
+            members.append(node)
+            member_ids.add(id(node))
+            num_fitting = len(members) if is_small else num_fitting
+            for earlier in self._places_before(node):
+                heapq.heappush(waiting, earlier)
+        return members[:num_fitting]
+
+    def _places_before(self, node: Node) -> list[int]:
+        """Positions, negative, of the nodes whose results a node reads."""
+        return [-self._position[name] for name in node.inputs if name in self._position]
+
+    def _fits(self, node: Node, last: Node, member_ids: set[int]) -> bool:
+        """Whether only the members read a node's result, and each element is made once or cheap."""
+        if not self.may_join(node):
+            return False
+        (result,) = node.outputs
+        values = self._graph.values
+        return (
+            result not in self._kept
+            and all(id(reader) in member_ids for reader in self._readers[result])
+            and (values[result].shape == values[last.outputs[0]].shape or node.op_type in CHEAP)
+        )
+
+    def _num_inputs(self, members: Sequence[Node]) -> int:
+        made = {name for node in members for name in node.outputs}
+        read = {
+            name
+            for node in members
+            for name in filter(None, node.inputs)
+            if name not in made and self._literal(node, name) is None
+        }
+        return len(read)
+
+    def _literal(self, node: Node, name: str) -> str | None:
+        """What stands for a number that depends on no parameter.
+
+        Not for those of a Pow, which a compiler that knows them computes in other ways; but squares
+        are products in any case.
+        """
+        constant = self._graph.constants.get(name)
+        if constant is None or constant.params or constant.type.size != 1:
+            return None
+        if all(read in self._graph.constants for read in filter(None, node.inputs)):
+            return None
+        if name not in self._numbers:
+            self._numbers[name] = constant.compute(Parameters({})).reshape(1)[0]
+        number = self._numbers[name]
+        if node.op_type == "Pow" and not (node.inputs[1] == name and number == 2):
+            return None
+        return literal_of(number)
