@@ -21,6 +21,7 @@ from cugraphmodel.passes.precision import Precision, arithmetics_of
 from cugraphmodel.passes.recognize_activations import recognize_activations
 from cugraphmodel.passes.recognize_norms import recognize_norms
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
+from cugraphmodel.passes.view_transposes import view_transposes
 
 __all__ = ["PASSES", "Precision", "arithmetics_of", "run_passes"]
 
@@ -37,6 +38,7 @@ PASSES = (
     fuse_add_norm,
     fuse_activation,
     channels_last,
+    view_transposes,
     fuse_elementwise,
 )
 """In the order in which they run."""
