@@ -28,13 +28,11 @@ class Operand:
         shape: what these broadcast to.
         num_rows: for keys and values, the queries of each matrix, for all of which they are the
             same; else 0.
-        is_mask: whether its columns are keys and may lie anywhere.
     """
 
     views: Sequence[View]
     shape: tuple[int, ...]
     num_rows: int = 0
-    is_mask: bool = False
 
     def fitting(self) -> list[_Lines]:
         """The first and the last of the views that a kernel can walk along."""
@@ -44,7 +42,7 @@ class Operand:
     def _lines(self, view: View) -> _Lines | None:
         axes = view.expanded(self.shape).axes
         columns = _stride(axes[-1])
-        if columns is None or (columns > 1 and not self.is_mask):
+        if columns is None:
             return None
         if not self.num_rows:
             atoms = [atom for axis in axes[:-1] for atom in axis]
@@ -125,7 +123,9 @@ def _walk(chosen: Sequence[_Lines]) -> tuple[tuple[int, ...], int, list[Place]] 
         _place(lines, steps[: len(lead)], steps[-1] if has_rows else 0, position in (1, 2))
         for position, (lines, steps) in enumerate(zip(chosen, strides, strict=True))
     ]
-    return lead, sizes[-1] if has_rows else 1, places
+    # Else the loads and stores of a warp would lie far apart.
+    has_neighbours = all(1 in (place.row, place.column) for place in places[:4])
+    return (lead, sizes[-1] if has_rows else 1, places) if has_neighbours else None
 
 
 def _place(lines: _Lines, lead: Iterable[int], row: int, of_keys: bool) -> Place:

@@ -55,11 +55,13 @@ class Probabilities:
         product: the MatMul with the values.
         nan_to_zero: whether NaN is replaced by 0.
         zero_where: what says, or ``""``, which rows are replaced by 0.
+        turned: whether that is the transpose, of values [width, keys] with [keys, rows].
     """
 
     product: Node
     nan_to_zero: bool
     zero_where: str
+    turned: bool
 
 
 @dataclass
@@ -95,9 +97,12 @@ class Search:
             return len(dtypes) == 1 or (np.dtype(np.float32) in dtypes and dtypes <= CAST_DTYPES)
         return node.op_type in VIEWS and source.shape[-1:] == target.shape[-1:]
 
-    def is_view(self, node: Node) -> bool:
-        """Whether a node gives its input another shape."""
-        return not node.domain and node.op_type in VIEWS
+    def swaps_last(self, node: Node) -> bool:
+        """Whether a node is a Transpose of each matrix."""
+        rank = len(self.graph.values[node.inputs[0]].shape)
+        order = node.attributes.get("perm") or [*range(rank)][::-1]
+        swapped = [*range(rank - 2), rank - 1, rank - 2]
+        return (node.domain, node.op_type) == ("", "Transpose") and [*order] == swapped
 
     def scalar(self, name: str) -> bool:
         """Whether a value is a constant of one element."""
@@ -175,9 +180,11 @@ def _scores_on(search: Search, node: Node, side: int) -> Iterator[Scores]:
 
 def probabilities_of(search: Search, softmax: Node) -> Probabilities | None:
     """What becomes of the output of a softmax, if it weighs values in the end."""
-    name, nan_to_zero, zero_where = softmax.outputs[0], False, ""
+    name, nan_to_zero, zero_where, turned = softmax.outputs[0], False, "", False
     while True:
         node = search.only_reader(name)
+        if turned and (node is None or node.op_type != "MatMul"):
+            return None
         if node is None:
             node = _nan_to_zero(search, name)
             if node is None:
@@ -188,8 +195,10 @@ def probabilities_of(search: Search, softmax: Node) -> Probabilities | None:
                 return None
             zero_where = node.inputs[0]
         elif (node.domain, node.op_type) == ("", "MatMul"):
-            fits = node.inputs[0] == name and not (zero_where and nan_to_zero)
-            return Probabilities(node, nan_to_zero, zero_where) if fits else None
+            fits = node.inputs[turned] == name and not (zero_where and nan_to_zero)
+            return Probabilities(node, nan_to_zero, zero_where, turned) if fits else None
+        elif search.swaps_last(node):
+            turned = True
         elif not search.is_passed_on(node):
             return None
         name = node.outputs[0]

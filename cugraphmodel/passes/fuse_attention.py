@@ -17,6 +17,7 @@ from cugraphmodel.ops.attention.attention import factor_dtype
 from cugraphmodel.passes.attention_layout import Operand, Placed, place_operands
 from cugraphmodel.passes.attention_pattern import (
     Mask,
+    Probabilities,
     Scores,
     Search,
     mask_of,
@@ -65,7 +66,7 @@ def _fused(graph: Graph, softmax: Node) -> Graph | None:
         if mask is None:
             continue
         for last, output in _outputs(search, after.product):
-            placed = _place(search, scores, after.product, mask, output)
+            placed = _place(search, scores, after, mask, output)
             if placed is not None:
                 fused = _replaced(search, scores, after.product, mask, placed, last)
                 if _is_whole(fused, graph, (scores.product, softmax), output):
@@ -90,34 +91,40 @@ def _is_whole(fused: Graph, graph: Graph, parts: Sequence[Node], output: View) -
 # ---- The node
 
 
-def _place(search: Search, scores: Scores, second: Node, mask: Mask, output: View) -> Placed | None:
+def _place(
+    search: Search, scores: Scores, after: Probabilities, mask: Mask, output: View
+) -> Placed | None:
     values = search.graph.values
     dtype = values[output.base].dtype
-    shapes = [values[name].shape for name in (*scores.product.inputs, second.inputs[1])]
+    value = after.product.inputs[not after.turned]
+    shapes = [values[name].shape for name in (*scores.product.inputs, value)]
     if min(map(len, shapes)) < 2 or dtype not in FLOATS:
         return None
     *lead, num_rows, num_keys = values[scores.product.outputs[0]].shape
-    *out_lead, out_rows, width = values[second.outputs[0]].shape
+    *out_lead, out_rows, width = values[after.product.outputs[0]].shape
+    if after.turned:
+        out_rows, width, output = width, out_rows, output.turned()
     depth = shapes[0][-1]
-
-    def turned(view: View) -> View:
-        return view.transposed([*range(len(view.axes) - 2), len(view.axes) - 1, len(view.axes) - 2])
 
     def views(name: str, *dtypes: np.dtype, scaled: bool = False) -> list[View]:
         found = [view for view in search.views.of(name) if values[view.base].dtype in dtypes]
         return [view for view in found if scaled or not view.factors]
 
     def masking(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Operand:
-        return Operand(views(name, dtype), shape, is_mask=True)
+        return Operand(views(name, dtype), shape)
 
     return place_operands(
         Operand(views(scores.product.inputs[0], dtype, scaled=True), (*lead, num_rows, depth)),
         Operand(
-            [*map(turned, views(scores.product.inputs[1], dtype, scaled=True))],
+            [view.turned() for view in views(scores.product.inputs[1], dtype, scaled=True)],
             (*lead, num_keys, depth),
             num_rows,
         ),
-        Operand(views(second.inputs[1], dtype), (*out_lead, num_keys, width), out_rows),
+        Operand(
+            [view.turned() if after.turned else view for view in views(value, dtype)],
+            (*out_lead, num_keys, width),
+            out_rows,
+        ),
         Operand([output], (*out_lead, out_rows, width)),
         masking(scores.keep, scores.keep_shape, BOOL[0]) if scores.keep else None,
         [masking(bias.name, bias.shape, dtype) for bias in mask.biases],

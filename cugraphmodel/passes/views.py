@@ -52,6 +52,11 @@ class View:
         """Its dimensions in another order."""
         return replace(self, axes=tuple(self.axes[axis] for axis in order))
 
+    def turned(self) -> View:
+        """Each of its matrices transposed."""
+        rank = len(self.axes)
+        return self.transposed([*range(rank - 2), rank - 1, rank - 2])
+
     def reshaped(self, shape: Sequence[int]) -> View | None:
         """The same elements in another shape; None if that cuts an atom unevenly."""
         atoms = merged(atom for axis in self.axes for atom in axis)[::-1]

@@ -325,10 +325,42 @@ def test_heads_of_a_group_share_their_keys(opened_device: Device) -> None:
     assert (layout.lead, layout.num_rows) == ((4,), 15)  # rows of three heads at once
 
 
-def test_leaves_keys_alone_that_lie_in_columns() -> None:
+def test_keys_may_be_columns(opened_device: Device) -> None:
     model = build(
         "(float[2,3,5,8] q, float[2,3,8,6] k, float[2,3,6,4] v) => (float[2,3,5,4] y)",
         "s = MatMul(q, k) p = Softmax<axis = -1>(s) y = MatMul(p, v)",
+    )
+    graph = assert_same_results(model, fuse_attention, opened_device)
+    assert ops_of(graph) == ["FusedAttention"]
+    layout = _attention_of(graph)[1]
+    assert (layout.key.row, layout.key.column) == (1, 6)
+
+
+def test_heads_may_be_channels_of_an_image(opened_device: Device) -> None:
+    """[batch, head, element, place], and the result likewise: values @ probabilities^T."""
+    model = _model(
+        "(float[2,48,3,7] x) => (float[2,24,3,7] y)",
+        "r = Reshape(x, heads) q, k, v = Split<axis = 2>(r, sizes)"
+        " t = Transpose<perm = [0, 1, 3, 2]>(q) m = MatMul(t, k) s = Mul(m, half)"
+        " p = Softmax<axis = -1>(s) u = Transpose<perm = [0, 1, 3, 2]>(p) o = MatMul(v, u)"
+        " y = Reshape(o, image)",
+        heads=np.array([2, 3, 16, 21]),
+        sizes=np.array([4, 4, 8]),
+        image=np.array([2, 24, 3, 7]),
+    )
+    graph = assert_same_results(model, fuse_attention, opened_device)
+    assert ops_of(graph) == ["FusedAttention", "Reshape"]
+    node, layout = _attention_of(graph)
+    assert node.inputs[:3] == ("x", "x", "x")
+    assert (layout.output.row, layout.output.column) == (1, 21)
+
+
+def test_leaves_probabilities_alone_that_are_reshaped_when_turned() -> None:
+    model = build(
+        "(float[2,3,5,8] q, float[2,3,6,8] k, float[2,4,18] v) => (float[2,4,5] y)",
+        f"{TURN} p = Softmax<axis = -1>(s) u = Transpose<perm = [0, 1, 3, 2]>(p)"
+        " r = Reshape(u, shape) y = MatMul(v, r)",
+        shape=np.array([2, 18, 5]),
     )
     graph = graph_of(model)
     assert ops_of(fuse_attention(graph)) == ops_of(graph)

@@ -11,8 +11,7 @@
 //   y [lead, num_rows, width]   keep, bias, bias_2 [lead, num_rows, num_keys]
 //
 // lead stands for up to four axes. Each tensor has a Dims of strides in elements, zero where it is
-// broadcast: the four axes of lead, rows, columns, and an offset. The columns of q, k, v and y are
-// neighbours. factors: {scale, cap, fill}.
+// broadcast: the four axes of lead, rows, columns, and an offset. factors: {scale, cap, fill}.
 //
 // A score is s = scale * (q . k), then if asked for, in this order:
 //   CAPPED   s = cap * tanh(s)
@@ -24,6 +23,7 @@
 //   THREAD_ROWS, THREAD_KEYS     scores of a thread
 //   THREAD_VALUES, VALUE_TILES   columns of v a thread holds in each tile of v; tiles
 //   VECTOR                       elements that one load may take from q, k and v: 4 or 1
+//   Q_DOWN, V_DOWN               whether rows of q and v are neighbours in memory, not columns
 //   SPLIT                        1 if blockIdx.y counts parts of keys_per_part keys; then each block
 //                                leaves its sums in `parts`, for join_parts
 //
@@ -50,8 +50,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
   A* const value_tile = key_tile;                      // [kTileKeys][kTileValues]
   A* const p_tile = key_tile + kSharedTile;            // [kTileRows][kKeyStride]
 
-  const Scalar* const keys = of_lead(k, lead, lead_shape, k_strides);
-  const Scalar* const values = of_lead(v, lead, lead_shape, v_strides);
+  const Place queries = place_of(q, lead, lead_shape, q_strides);
+  const Place keys = place_of(k, lead, lead_shape, k_strides);
+  const Place values = place_of(v, lead, lead_shape, v_strides);
   const Masks masks = {of_lead(keep, lead, lead_shape, keep_strides),
                        of_lead(bias, lead, lead_shape, bias_strides),
                        of_lead(bias_2, lead, lead_shape, bias_2_strides),
@@ -60,13 +61,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
   const A scale = factors[0], cap = factors[1], fill = factors[2];
 
   int wild_queries = 0;
-  const Place queries = {of_lead(q, lead, lead_shape, q_strides) + row0 * q_strides.v[4],
-                         q_strides.v[4]};
-  each_element<false>(queries, kTileRows, padded_depth, num_rows - row0, depth,
-                      [&](int row, int column, A x) {
-                        q_tile[row * q_stride + column] = x;
-                        wild_queries |= !(cg_abs(x) < kModest);
-                      });
+  each_element<Q_DOWN>(queries.from(row0, 0), kTileRows, padded_depth, num_rows - row0, depth,
+                       [&](int row, int column, A x) {
+                         q_tile[row * q_stride + column] = x;
+                         wild_queries |= !(cg_abs(x) < kModest);
+                       });
 #if CAUSAL
   const bool may_skip = cg_block_max(wild_queries) == 0 && cg_abs(scale) < A(65536);
   const int last_row = (row0 + kTileRows < num_rows ? row0 + kTileRows : num_rows) - 1;
@@ -84,8 +83,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
   const int first_key = 0, end = num_keys;
 #endif
   for (int key0 = first_key; key0 < end; key0 += kTileKeys) {
-    const Place next_keys = {keys + key0 * k_strides.v[4], k_strides.v[4]};
-    const Place next_values = {values + key0 * v_strides.v[4], v_strides.v[4]};
+    const Place next_keys = keys.from(key0, 0), next_values = values.from(key0, 0);
 #if CAUSAL
     // All of these scores are -Inf, and 0 times a finite value adds nothing.
     if (may_skip && key0 > last_row + causal_offset &&
@@ -99,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
       const int left = padded_depth - depth0;
       const int tile_depth = left < kTileDepth ? left : kTileDepth;
       __syncthreads();
-      each_element<true>({next_keys.data + depth0, next_keys.stride}, kTileKeys, tile_depth,
+      each_element<true>(next_keys.from(0, depth0), kTileKeys, tile_depth,
                          num_keys - key0, depth - depth0, [&](int row, int column, A x) {
                            key_tile[column * kKeyStride + row] = x;
                          });
@@ -139,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
     for (int tile = 0; tile < VALUE_TILES; ++tile) {
       const int column0 = tile * kTileValues;
       __syncthreads();
-      each_element<false>({next_values.data + column0, next_values.stride}, kTileKeys, kTileValues,
+      each_element<V_DOWN>(next_values.from(0, column0), kTileKeys, kTileValues,
                           num_keys - key0, width - column0, [&](int row, int column, A x) {
                             value_tile[row * kTileValues + column] = x;
                           });
@@ -170,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks)
         if (SPLIT) {
           all.sums(blockIdx.y, line)[column] = sum;
         } else {
-          out[row * y_strides.v[4] + column] = Scalar(finished(sum, total, open, wild));
+          out[row * y_strides.v[4] + column * y_strides.v[5]] = Scalar(finished(sum, total, open, wild));
         }
       }
     }

@@ -204,6 +204,8 @@ def _attention(
             ("SPLIT", str(int(parts is not None))),
             *tile.macros,
             ("VECTOR", _vector_width(places, (layout.depth, layout.width))),
+            ("Q_DOWN", str(int(_is_down(layout.query)))),
+            ("V_DOWN", str(int(_is_down(layout.value)))),
         ),
         tile.shared_bytes,
     )
@@ -220,10 +222,16 @@ def _keep_macro(node: Node, keep: Value | None) -> str:
     return "1" if node.attributes.get("keep_where", True) else "2"
 
 
+def _is_down(place: Place) -> bool:
+    """Whether rows are neighbours in memory, and columns are not."""
+    return place.row == 1 != place.column
+
+
 def _vector_width(places: Sequence[Place], sizes: Sequence[int]) -> str:
     """Elements that one load may take: every row begins at a multiple of that."""
     steps = [step for place in places for step in (*place.lead, place.row, place.offset)]
-    return "4" if all(number % 4 == 0 for number in (*steps, *sizes)) else "1"
+    in_lines = all(place.column == 1 for place in places)
+    return "4" if in_lines and all(number % 4 == 0 for number in (*steps, *sizes)) else "1"
 
 
 register(OpSpec("FusedAttention", 1, _infer, _lower, domain="cugraphmodel"))

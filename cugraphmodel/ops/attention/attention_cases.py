@@ -280,6 +280,20 @@ def _layouts() -> Iterator[OpCase]:
     )  # fmt: skip
     one_row = [inputs[0][:, :1].copy(), *inputs[1:]]
     yield attention("groups_of_one_row", one_row, layout, one_row[0].shape)
+    for dtype, (positions, keys, width) in itertools.product(
+        ("float32", "float16"), ((20, 30, 8), (21, 300, 5), (9, 70, 200))
+    ):
+        query, key, value, output = (
+            Place((3 * size * length, size * length), 1, length)
+            for size, length in ((12, positions), (12, keys), (width, keys), (width, positions))
+        )
+        layout = AttentionLayout((2, 3), positions, keys, 12, width, query, key, value, output)
+        inputs = [OpCase.random(1, 2, 3, 12, positions, dtype=dtype)]
+        inputs += [
+            OpCase.random(2 + i, 2, 3, n, keys, dtype=dtype) for i, n in enumerate((12, width))
+        ]
+        name = f"images_{positions}_{keys}_{width}_{dtype}"
+        yield attention(name, inputs, layout, (2, 3, width, positions))
     lead = (2, 3, 2, 2)
     far = _dense((*lead, 5, 4))
     layout = AttentionLayout(

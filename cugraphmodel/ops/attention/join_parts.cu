@@ -28,6 +28,6 @@ extern "C" __global__ void __launch_bounds__(128)
       const A factor = cg_exp(all.about(part, line)->highest - base);
       sum = cg_fma(all.sums(part, line)[column], factor, sum);
     }
-    out[column] = Scalar(finished(sum, total, open, wild));
+    out[column * y_strides.v[5]] = Scalar(finished(sum, total, open, wild));
   }
 }

@@ -55,7 +55,7 @@ class AttentionLayout:
         lead: sizes of the leading axes (batch, head ...), at most ``MAX_LEAD_AXES``.
         num_rows, num_keys: queries, and keys, of one head.
         depth, width: elements of a query or key, and of a value; at most ``MAX_HEAD_SIZE``.
-        query, key, value, output: places, in which columns are neighbours.
+        query, key, value, output: places.
         keep: place, or None.
         biases: places of at most two.
     """
@@ -100,8 +100,6 @@ class AttentionLayout:
             (self.value, (*keys, self.width), optional(inputs, 2)),
             (self.output, (*rows, self.width), output),
         ]
-        if any(place.column != 1 for place, _, _ in placed):
-            raise Unsupported("The elements of a head are no neighbours.")
         masks = enumerate((self.keep, *self.biases), 4)
         placed += [
             (place, scores, optional(inputs, position))

@@ -27,12 +27,21 @@ constexpr int kSharedTile = kKeyTile > kValueTile ? kKeyTile : kValueTile;
 // Operands below this give scores far from overflow.
 constexpr A kModest = sizeof(A) == 4 ? A(1125899906842624.0) : A(1e120);
 
+// Rows of elements in memory.
 struct Place {
   const Scalar* data;
-  long long stride;  // of rows
+  long long row_stride, column_stride;
+
+  CG_DEV Place from(int row, int column) const {
+    return {data + row * row_stride + column * column_stride, row_stride, column_stride};
+  }
 };
 
 // ---- Loading
+
+CG_DEV Place place_of(const Scalar* base, int lead, const Dims& lead_shape, const Dims& strides) {
+  return {of_lead(base, lead, lead_shape, strides), strides.v[4], strides.v[5]};
+}
 
 // Calls use(row, column, element) for this thread's share of rows x columns elements, zeros outside
 // [0, rows_left) x [0, columns_left). Neighbouring threads have neighbouring rows if DOWN, else
@@ -45,7 +54,8 @@ CG_DEV void each_element(Place from, int rows, int columns, int rows_left, int c
     const int row = DOWN ? e % rows : e / packs;
     const int column = (DOWN ? e / rows : e % packs) * VECTOR;
     const bool inside = row < rows_left && column < columns_left;
-    const Scalar* at = from.data + row * from.stride + column;
+    const Scalar* at =
+        from.data + row * from.row_stride + (VECTOR == 4 ? column : column * from.column_stride);
     if constexpr (VECTOR == 4) {
       Pack4<Scalar> pack = {};
       if (inside) pack = cg_load4(at);
