@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -182,6 +184,7 @@ class ProcessLane:
 
 def _serve(connection: Connection, maker: Maker, task: Task) -> None:
     """In the other process: answer until the other side hangs up."""
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever it prints is no result of ours
     try:
         lane = Here(maker(task))
         connection.send((True, dict(lane.facts)))

@@ -27,6 +27,15 @@ class Negative:
         return 0.5
 
 
+class Printing(Negative):
+    """Talks."""
+
+    def run(self) -> list[Array]:
+        print("as a runtime does", flush=True)
+        os.write(1, b"or its library\n")
+        return super().run()
+
+
 class Refusing(Negative):
     """Cannot be made."""
 

@@ -35,6 +35,17 @@ def test_it_runs_and_tells(lane_of: Callable[..., ProcessLane]) -> None:
         lane.outputs()
 
 
+def test_what_it_prints_stays_out_of_our_output(
+    lane_of: Callable[..., ProcessLane], capfd: pytest.CaptureFixture[str]
+) -> None:
+    lane = lane_of(contenders.Printing)
+    lane.outputs()
+    lane.close()
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == "as a runtime does\nor its library\n"
+
+
 @pytest.mark.parametrize(
     ("maker", "seconds", "problem"),
     [
