@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraphmodel.front.fold import digest
 from cugraphmodel.ir import Array, Constant, Graph, Node, Parameters, TensorType, Value
-from cugraphmodel.ops.attention.attention import AttentionLayout, Place
+from cugraphmodel.ops.attention.layout import AttentionLayout, Place
 from cugraphmodel.passes.rewrite import Uses, add_constant
 
 __all__ = ["merge_projections"]

@@ -22,9 +22,8 @@ Array = npt.NDArray[Any]
         (normal(2, 40, 3), np.array([[39, 0, -40], [-1, 38, 1]]), 0),
         (normal(3, 4, 5, 6), np.arange(24).reshape(2, 3, 4) % 6 - 3, 2),
         (normal(4, 7), np.array([6, -7, 3]), -1),
-        (normal(5, 3, 4), np.zeros((0, 4), np.int64), 0),
     ],
-    ids=["wide", "many rows", "three axes", "vector", "empty"],
+    ids=["wide", "many rows", "three axes", "vector"],
 )
 def test_gather_elements_of_constants(data: Array, indices: Array, axis: int, device: str) -> None:
     place = list(np.meshgrid(*map(np.arange, indices.shape), indexing="ij"))
@@ -38,7 +37,7 @@ def test_gather_elements_of_constants(data: Array, indices: Array, axis: int, de
         indices=indices,
     )
     with cugraphmodel.load(model, device=device).capture_graph() as graph:
-        assert graph.num_kernels == min(1, indices.size)
+        assert graph.num_kernels == 1
         np.testing.assert_array_equal(graph.run([np.ones(indices.shape, np.float32)])[0], right)
 
 
