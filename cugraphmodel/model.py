@@ -26,7 +26,7 @@ from cugraphmodel.front.state import bind_state, outputs_beside
 from cugraphmodel.front.trace import Traced, class_labels, trace
 from cugraphmodel.graph_model import CudaGraphModel, Inputs, check_dtype, ordered_inputs
 from cugraphmodel.ir import Constant, Graph, Parameters
-from cugraphmodel.passes import Precision, arithmetics_of, run_passes
+from cugraphmodel.passes import Precision, numerics_of, run_passes
 from cugraphmodel.plan import Plan, build_plan
 from cugraphmodel.tuning import choose_launches
 
@@ -145,9 +145,11 @@ class LoadedModel:
                 more output for each such node, called ``NAME.count`` after the first of its outputs
                 that are read, a scalar of int64, says how many entries count. No other node can
                 read what has such a size.
-            precision: ``"fp32"``, accurate to fp32; ``"ieee"``, fp32 multiply-adds only; or
+            precision: ``"fp32"``, accurate to fp32; ``"ieee"``, fp32 multiply-adds only;
                 ``"tf32"``, which rounds the float32 operands of matrix products to 10 bits of
-                fraction and adds up in fp32.
+                fraction and adds up in fp32; ``"fp16"`` or ``"bf16"``, which keep float32 values
+                in that type from one kernel to the next, where they compute in fp32. Inputs,
+                outputs and state have the model's types in every mode.
             tune: measure on the device which of the launches that a product may take are fastest,
                 unless that is known from an earlier capture; results may then differ in their last
                 bits from a capture without. None: on a GPU, but not on the CPU.
@@ -164,7 +166,7 @@ class LoadedModel:
             DeviceMemoryError: the device has less memory free than the graph needs.
             KernelCompileError, CaptureError, CompilerNotFoundError: the device failed.
         """
-        arithmetics = arithmetics_of(precision, self._device.compute_capability)
+        numerics = numerics_of(precision, self._device.compute_capability)
         fixed = bind_constants(self.inputs, constant_inputs or {})
         follower = bind_state(self._source, {} if state is None else state, fixed)
         outputs = resolve_outputs(self._source, output_node_indices)
@@ -183,7 +185,7 @@ class LoadedModel:
                 bounded_outputs=bounded_outputs,
             )
             start = _initial_state(traced.graph, initial_state or {}, self._parameters)
-            fused = run_passes(traced.graph, arithmetics)
+            fused = run_passes(traced.graph, numerics)
             if tune or (tune is None and self._device.compute_capability is not None):
                 fused = choose_launches(fused, self._device, progress)
             plan = build_plan(fused)

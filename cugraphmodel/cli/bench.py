@@ -32,7 +32,7 @@ from cugraphmodel.front.bind import bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import read_model
 from cugraphmodel.front.trace import trace
 from cugraphmodel.ir import Parameters
-from cugraphmodel.passes import Precision, arithmetics_of
+from cugraphmodel.passes import Precision, numerics_of
 
 __all__ = ["execute"]
 
@@ -112,16 +112,16 @@ def _precisions(named: Sequence[Precision] | None, device: Device) -> list[Preci
     capability = device.compute_capability
     if named is not None:
         for precision in named:
-            arithmetics_of(precision, capability)
+            numerics_of(precision, capability)
         return list(named)
     found: dict[Precision, Any] = {}
     for precision in get_args(Precision):
         try:
-            arithmetics = arithmetics_of(precision, capability)
+            numerics = numerics_of(precision, capability)
         except ArgumentError:
             continue
-        if arithmetics not in found.values():
-            found[precision] = arithmetics
+        if numerics not in found.values():
+            found[precision] = numerics
     return list(found)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from cugraphmodel.ir import Graph
-from cugraphmodel.ops.matmul.tensor_core import Arithmetic
 from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
@@ -17,15 +14,16 @@ from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
 from cugraphmodel.passes.merge_projections import merge_projections
-from cugraphmodel.passes.precision import Precision, arithmetics_of
+from cugraphmodel.passes.narrow_floats import narrow_floats
+from cugraphmodel.passes.precision import Numerics, Precision, numerics_of
 from cugraphmodel.passes.recognize_activations import recognize_activations
 from cugraphmodel.passes.recognize_norms import recognize_norms
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 from cugraphmodel.passes.view_transposes import view_transposes
 
-__all__ = ["PASSES", "Precision", "arithmetics_of", "run_passes"]
+__all__ = ["PASSES", "Numerics", "Precision", "numerics_of", "run_passes"]
 
-PASSES = (
+FUSIONS = (
     drop_identity,
     recognize_norms,
     recognize_activations,
@@ -37,20 +35,31 @@ PASSES = (
     fuse_residual,
     fuse_add_norm,
     fuse_activation,
+)
+"""What makes fewer nodes, in the order in which they run."""
+
+LAYOUTS = (
     channels_last,
     view_transposes,
     fuse_elementwise,
 )
-"""In the order in which they run."""
+"""What comes once every value has its type: where tensors lie, and what that leaves to fuse."""
+
+PASSES = (*FUSIONS, *LAYOUTS)
 
 
-def run_passes(graph: Graph, arithmetics: Mapping[str, Arithmetic] | None = None) -> Graph:
+def run_passes(graph: Graph, numerics: Numerics | None = None) -> Graph:
     """The graph that is lowered: fewer nodes, the same outputs by the same names.
 
     Args:
         graph: as traced.
-        arithmetics: of products on tensor cores, from :func:`arithmetics_of`; None for none.
+        numerics: from :func:`numerics_of`; None for float32 as it is, by fused multiply-adds.
     """
-    for run in PASSES:
+    chosen = numerics or Numerics()
+    for run in FUSIONS:
         graph = run(graph)
-    return use_tensor_cores(graph, arithmetics) if arithmetics else graph
+    if chosen.storage is not None:
+        graph = narrow_floats(graph, chosen.storage)
+    for run in LAYOUTS:
+        graph = run(graph)
+    return use_tensor_cores(graph, chosen.arithmetics)

@@ -10,7 +10,7 @@ import pytest
 import cugraphmodel
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ir import Graph
-from cugraphmodel.passes import run_passes
+from cugraphmodel.passes import Numerics, run_passes
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 from tests.api.builders import build, normal
 from tests.passes.graphs import assert_same_results, graph_of, ops_of
@@ -89,7 +89,7 @@ def test_all_passes_keep_an_intermediate_that_is_asked_for(opened_device: Device
     for outputs in (("y",), ("y", "p"), ("q", "y")):
         graph = assert_same_results(
             model,
-            lambda graph: run_passes(graph, ARITHMETICS),  # type: ignore[arg-type]
+            lambda graph: run_passes(graph, Numerics(arithmetics=ARITHMETICS)),  # type: ignore[arg-type]
             opened_device,
             outputs,
         )
