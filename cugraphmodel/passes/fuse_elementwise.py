@@ -71,12 +71,10 @@ class _Chains:
 
     def may_join(self, node: Node) -> bool:
         """Whether a node is one launch of the elementwise kernel that a chain can contain."""
-        return (
-            not node.domain
-            and node.op_type in ELEMENTWISE - LOCAL_MEMORY
-            and len(node.inputs) <= MAX_OPERANDS
-            and len(self._graph.values[node.outputs[0]].shape) <= MAX_RANK
-        )
+        if node.domain or node.op_type not in ELEMENTWISE - LOCAL_MEMORY:
+            return False
+        shape = self._graph.values[node.outputs[0]].shape
+        return len(node.inputs) <= MAX_OPERANDS and len(shape) <= MAX_RANK and 0 not in shape
 
     def ending_with(self, last: Node) -> list[Node]:
         """The nodes of the longest chain that is found, in order."""
