@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cugraphmodel.ir import Graph
 from cugraphmodel.ops.matmul.tensor_core import Arithmetic
 from cugraphmodel.passes.channels_last import channels_last
+from cugraphmodel.passes.drop_expand import drop_expand
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
@@ -37,6 +38,7 @@ PASSES = (
     fuse_add_norm,
     fuse_activation,
     channels_last,
+    drop_expand,
     fuse_elementwise,
 )
 """In the order in which they run."""

@@ -30,8 +30,8 @@ def test_a_long_chain_of_many_tensors_stays_in_registers(dtype: str, architectur
         value = f"v{step}"
     signature = ", ".join(f"{dtype}[4,3,8] {name}" for name in names)
     model = build(f"({signature}) => ({dtype}[4,3,8] {value})", body)
-    (step,) = build_plan(fuse_elementwise(graph_of(model, (value,)))).steps
-    compiled = compile_job((Instance(step.launch.source, step.launch.macros), architecture))
+    (planned,) = build_plan(fuse_elementwise(graph_of(model, (value,)))).steps
+    compiled = compile_job((Instance(planned.launch.source, planned.launch.macros), architecture))
     assert isinstance(compiled, Compiled), compiled
     usage = compiled.kernels["elementwise"]
     assert usage.spill_bytes == usage.local_bytes == 0

@@ -58,10 +58,10 @@ def assert_changes_no_bit(
     return after
 
 
-def _model(body: str, dtype: str = "float32", shapes: str = "3,8", **weights: Any) -> Any:
+def _model(body: str, dtype: str = "float32", **weights: Any) -> onnx.ModelProto:
     """A model of x, z and the row w; ``T`` in the body stands for the dtype's name in ONNX."""
     name = ONNX_NAMES.get(dtype, dtype)
-    signature = f"({name}[{shapes}] x, {name}[{shapes}] z, {name}[8] w) => (float[A] y)"
+    signature = f"({name}[3,8] x, {name}[3,8] z, {name}[8] w) => (float[A] y)"
     code = onnx.helper.np_dtype_to_tensor_dtype(
         np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     )
@@ -208,7 +208,7 @@ def test_state_is_not_fused_away() -> None:
 
 
 def test_a_chain_reads_six_tensors_at_most(opened_device: Device) -> None:
-    weights = {f"w{k}": normal(k, 8) for k in range(7)}
+    weights: dict[str, Any] = {f"w{k}": normal(k, 8) for k in range(7)}
     body = " ".join(f"a{k + 1} = Mul(a{k}, w{k})" for k in range(7)).replace("a0", "x")
     model = _model(f"{body} y = Neg(a7)", **weights)
     graph = assert_changes_no_bit(model, opened_device)
@@ -221,7 +221,7 @@ def test_a_chain_may_read_more_on_the_way(opened_device: Device) -> None:
         "p = Mul(x, z) q = Add(p, x) r = Sub(p, z) s = Mul(p, p) "
         "a = Sum(q, w0, w1, w2) b = Sum(r, w0, s) y = Add(a, b)"
     )
-    weights = {f"w{k}": normal(k, 8) for k in range(3)}
+    weights: dict[str, Any] = {f"w{k}": normal(k, 8) for k in range(3)}
     graph = assert_changes_no_bit(_model(body, **weights), opened_device)
     assert ops_of(graph) == ["FusedElementwise"]
 
