@@ -19,6 +19,7 @@ from cugraphmodel.passes import run_passes
 from cugraphmodel.passes.fuse_elementwise import MAX_STEPS, fuse_elementwise
 from tests.api.builders import build, normal
 from tests.passes.graphs import (
+    assert_as_exact,
     assert_same_bits,
     assert_same_results,
     graph_of,
@@ -273,6 +274,25 @@ def test_operators_in_channels_last_form_are_fused(opened_device: Device) -> Non
     graph = assert_same_results(model, run_passes, opened_device)
     convs = ["ChannelsLastConv"] * 3
     assert ops_of(graph) == ["Transpose", *convs, "FusedElementwise", "Transpose"]
+
+
+def test_a_normalisation_in_channels_last_form_is_fused(opened_device: Device) -> None:
+    model = build(
+        "(float[1,8,6,6] x) => (float[A] y)",
+        "c = Conv<pads=[1,1,1,1]>(x, k) p = Concat<axis=1>(c, c) "
+        "n = BatchNormalization(p, g, b, m, v) r = Relu(n) d = Conv<pads=[1,1,1,1]>(r, l) "
+        "y = Conv<pads=[1,1,1,1]>(d, k)",
+        k=normal(1, 8, 8, 3, 3),
+        l=normal(2, 8, 16, 3, 3),
+        g=normal(3, 16),
+        b=normal(4, 16),
+        m=normal(5, 16),
+        v=np.abs(normal(6, 16)) + np.float32(0.5),
+    )
+    graph = assert_same_results(model, run_passes, opened_device)
+    assert "FusedElementwise" in ops_of(graph)
+    assert not {"Relu", "BatchNormalization"} & set(ops_of(graph))
+    assert_as_exact(model, run_passes, opened_device)
 
 
 def test_agrees_with_onnx_runtime(opened_device: Device) -> None:
