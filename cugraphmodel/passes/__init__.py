@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cugraphmodel.ir import Graph
 from cugraphmodel.passes.channels_last import channels_last
+from cugraphmodel.passes.drop_expand import drop_expand
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
 from cugraphmodel.passes.fuse_activation import fuse_activation
@@ -41,6 +42,7 @@ FUSIONS = (
 LAYOUTS = (
     channels_last,
     view_transposes,
+    drop_expand,
     fuse_elementwise,
 )
 """What comes once every value has its type: where tensors lie, and what that leaves to fuse."""

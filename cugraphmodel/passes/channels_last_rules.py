@@ -302,23 +302,18 @@ def _transpose(twins: Twins, node: Node) -> Conversion | None:
 
 @_of_twin
 def _batch_normalization(twins: Twins, node: Node) -> Conversion | None:
-    """In inference form, on a matrix of positions and channels: views of the twins."""
+    """In inference form, with one mean, variance, scale and bias a channel."""
     x, y = node.inputs[0], node.outputs[0]
     is_training = node.version >= 14 and node.attributes.get("training_mode", 0)
     if is_training or any(node.outputs[1:]):
         return None
-    if not node.attributes.get("spatial", 1):
+    if any(twins.shape(name) != twins.shape(x)[1:2] for name in node.inputs[1:]):
         return None
-    value = twins.graph.values[x]
-    channels = value.shape[1]
-    matrix = TensorType(value.dtype, (value.size // max(channels, 1), channels))
-    before, after = twins.name(y, " before"), twins.name(y, " after")
-    nodes = (
-        reshape(twins.name(x), before, matrix.shape),
-        replace(node, inputs=(before, *node.inputs[1:]), outputs=(after,)),
-        reshape(after, twins.name(y), to_last(value.shape)),
+    named = replace(
+        node, op_type="ChannelsLastBatchNormalization", domain="cugraphmodel", version=1
     )
-    return Conversion(nodes, (x,), (y,), inner={before: matrix, after: matrix})
+    converted = replace(named, inputs=(twins.name(x), *node.inputs[1:]), outputs=(twins.name(y),))
+    return Conversion((converted,), (x,), (y,))
 
 
 RULES: Mapping[tuple[str, str], Rule] = {

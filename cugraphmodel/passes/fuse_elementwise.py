@@ -19,6 +19,12 @@ MAX_STEPS = 16
 MAX_RANK = 8
 """Axes that the kernel takes."""
 
+OPERATORS = frozenset(
+    {("", op_type) for op_type in ELEMENTWISE}
+    | {("cugraphmodel", "ChannelsLastBatchNormalization")}
+)
+"""Operators that are one launch of the elementwise kernel, as (domain, name)."""
+
 LOCAL_MEMORY = frozenset(("Cos", "Sin", "Tan"))
 """Operators whose functions need local memory for large angles."""
 
@@ -36,7 +42,7 @@ CHEAP = frozenset(
 def fuse_elementwise(graph: Graph) -> Graph:
     """Fuse elementwise nodes into the one that reads their results.
 
-    Takes: an elementwise node (``ELEMENTWISE``) and, before it, further ones whose results only
+    Takes: an elementwise node (``OPERATORS``) and, before it, further ones whose results only
     nodes of the chain read and no one needs after them. Such a result has the shape of the last
     one, or a smaller one if its operator is cheap. A chain reads at most ``MAX_OPERANDS`` tensors,
     not counting numbers that depend on no parameter, and has at most ``MAX_STEPS`` nodes.
@@ -71,12 +77,10 @@ class _Chains:
 
     def may_join(self, node: Node) -> bool:
         """Whether a node is one launch of the elementwise kernel that a chain can contain."""
-        return (
-            not node.domain
-            and node.op_type in ELEMENTWISE - LOCAL_MEMORY
-            and len(node.inputs) <= MAX_OPERANDS
-            and len(self._graph.values[node.outputs[0]].shape) <= MAX_RANK
-        )
+        if (node.domain, node.op_type) not in OPERATORS or node.op_type in LOCAL_MEMORY:
+            return False
+        shape = self._graph.values[node.outputs[0]].shape
+        return len(node.inputs) <= MAX_OPERANDS and len(shape) <= MAX_RANK and 0 not in shape
 
     def ending_with(self, last: Node) -> list[Node]:
         """The nodes of the longest chain that is found, in order."""

@@ -51,8 +51,8 @@ def test_json_alone(command: Command, weighted_sum: Path) -> None:
     assert (answer.code, answer.err) == (0, "")
     facts = json.loads(answer.out)
     assert facts["floor_us"] is None
-    assert [node["op_type"] for node in facts["nodes"]] == ["Mul", "Add"]
-    assert [node["num_bytes"] for node in facts["nodes"]] == [4 * 31, 4 * 45]
+    assert [node["op_type"] for node in facts["nodes"]] == ["FusedElementwise"]
+    assert [node["num_bytes"] for node in facts["nodes"]] == [4 * 46]
 
 
 def test_inputs_from_an_archive(command: Command, weighted_sum: Path, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_inputs_from_an_archive(command: Command, weighted_sum: Path, tmp_path: 
     np.savez(path, right=np.ones((4, 3), np.float32), left=np.ones((4, 3), np.float32))
     answer = command("profile", weighted_sum, "--input", path, "--device", "cpu", "--json")
     assert (answer.code, answer.err) == (0, "")
-    assert json.loads(answer.out)["nodes"][1]["num_bytes"] == 3 * 4 * 12
+    assert json.loads(answer.out)["nodes"][0]["num_bytes"] == 4 * (3 * 12 + 1)
     np.savez(path, right=np.ones((4, 3), np.float32), total=np.ones((4, 3), np.float32))
     answer = command("profile", weighted_sum, "--input", path, "--device", "cpu")
     assert (answer.code, "the model's inputs are ['left', 'right']" in answer.err) == (1, True)

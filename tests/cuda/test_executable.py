@@ -49,6 +49,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> StandIn:
         events[event].record(events[stream])
 
     monkeypatch.setattr(device_module, "load_kernels", load)
+    monkeypatch.setattr(device_module, "compile_ahead", lambda *_: None)
     monkeypatch.setattr(executable_module, "record_event_in_capture", record)
     return stand_in
 

@@ -42,7 +42,6 @@ class Known:
 
 AT_THE_SEAM = "both branches give the same where the comparison changes sides"
 ANY_THREAD = "a reduction gives its result to all threads, so that any of them may write it"
-NO_OPERAND = "an operand that is not there has strides of 0"
 LAUNCH_BOUNDS = "a bound for the GPU's compiler; the quotient by ROW_THREADS stays the same"
 NO_ZERO_POINT = "the zero point is 0 where sums are not kept for it"
 
@@ -72,15 +71,6 @@ KNOWN = (
         "if (VECTOR == 4 && count == 4) {",
         ("4 -> 5",),
         "takes the same elements, one by one",
-    ),
-    *(
-        Known(
-            "ops/elementwise/elementwise.cu",
-            f"if (STEP{k} >= 0) offset{k} +=",
-            (f"(STEP{k} >= 0) -> (true)",),
-            NO_OPERAND,
-        )
-        for k in range(3)
     ),
     Known(
         "kernels/device.cuh",

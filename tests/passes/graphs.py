@@ -92,6 +92,15 @@ def assert_same_results(
     return graph
 
 
+def assert_same_bits(left: Sequence[Array], right: Sequence[Array]) -> None:
+    """Equal in dtype, shape and every bit, but for which NaN a NaN is."""
+    for mine, other in zip(left, right, strict=True):
+        assert (mine.dtype, mine.shape) == (other.dtype, other.shape)
+        is_nan = mine != mine
+        np.testing.assert_array_equal(is_nan, other != other)
+        assert mine[~is_nan].tobytes() == other[~is_nan].tobytes()
+
+
 def assert_as_exact(model: onnx.ModelProto, run: Callable[[Graph], Graph], device: Device) -> None:
     """After ``run``, the graph is as near to the model in double precision as before, or nearer.
 

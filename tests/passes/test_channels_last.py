@@ -144,7 +144,7 @@ RULES_IN_A_REGION = [
     ("b = Greater(h, one) t = Where(b, h, per_channel)", "Where"),
     ("b = Cast<to=11>(h) t = Cast<to=1>(b)", "Cast"),
     ("a = Relu(h) b = Abs(h) c = Neg(h) t = Max(a, b, c)", "Max"),
-    ("t = BatchNormalization(h, scale, bias, mean, variance)", "BatchNormalization"),
+    ("t = BatchNormalization(h, scale, bias, mean, variance)", "ChannelsLastBatchNormalization"),
     ("a = Conv(h, v) t = Concat<axis=1>(a, h)", "Concat"),
     ("t = Concat<axis=-2>(h, full)", "Concat"),
     ("a, b = Split<axis=1>(h, parts) t = Concat<axis=1>(b, a)", "Split"),

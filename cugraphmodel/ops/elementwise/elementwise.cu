@@ -11,10 +11,11 @@
 // VECTOR divides the innermost dimension.
 //
 // Macros
-//   EXPRESSION           of x0, x1, x2 (operands as Acc types) and the float attributes a, b
+//   EXPRESSION           of x0 .. x5 (operands as Acc types) and the float attributes a, b
 //   STEPS                statements before it, for a chain of operators; may be left out
-//   OUT_TYPE, TYPE0..2   element types
-//   STEP0..2             innermost stride of each operand: 1, 0 (repeats), -1 (no operand)
+//   OPERANDS             how many there are, 1 to 6
+//   OUT_TYPE, TYPE0..5   element types
+//   STEP0..5             innermost stride of each operand: 1 or 0 (repeats)
 //   RANK, VECTOR, INDEX  dimensions after merging; elements a thread; type of offsets
 //
 // `out` may be one of the operands where they coincide element for element.
@@ -22,19 +23,52 @@
 #ifndef STEPS
 #define STEPS
 #endif
+#if OPERANDS < 2
+#define TYPE1 OUT_TYPE
+#define STEP1 -1
+#endif
+#if OPERANDS < 3
+#define TYPE2 OUT_TYPE
+#define STEP2 -1
+#endif
+#if OPERANDS < 4
+#define TYPE3 OUT_TYPE
+#define STEP3 -1
+#endif
+#if OPERANDS < 5
+#define TYPE4 OUT_TYPE
+#define STEP4 -1
+#endif
+#if OPERANDS < 6
+#define TYPE5 OUT_TYPE
+#define STEP5 -1
+#endif
 
 typedef INDEX Index;
+
+struct Strides {
+  Dims of[OPERANDS];
+};
+
+// Where a thread's first element is along each dimension.
+struct Position {
+  Index v[RANK];
+};
 
 template <typename T>
 struct Values {
   typename Acc<T>::type v[VECTOR];
 };
 
-// The VECTOR elements from `in` on; only `count` of them exist.
-template <int kStep, typename T>
-CG_DEV Values<T> load(const T* in, int count) {
+// The thread's elements of operand kOperand; zeros from element `count` on, and if there is none.
+template <int kOperand, int kStep, typename T>
+CG_DEV Values<T> load(const T* in, const Strides& strides, const Position& position, int count) {
   typedef typename Acc<T>::type A;
   Values<T> x = {};
+  if constexpr (kStep >= 0) {
+#pragma unroll
+    for (int d = 0; d < RANK; ++d) in += position.v[d] * Index(strides.of[kOperand].v[d]);
+  }
   if constexpr (kStep == 0) {
     const A value = cg_cast<A>(in[0]);
     for (int k = 0; k < VECTOR; ++k) x.v[k] = value;
@@ -65,46 +99,48 @@ CG_DEV typename Acc<T>::type stored(X x, [[maybe_unused]] float minus_zero) {
   }
 }
 
-template <typename T0, typename T1, typename T2>
+template <typename T0, typename T1, typename T2, typename T3, typename T4, typename T5>
 CG_DEV OUT_TYPE apply([[maybe_unused]] T0 x0, [[maybe_unused]] T1 x1, [[maybe_unused]] T2 x2,
+                      [[maybe_unused]] T3 x3, [[maybe_unused]] T4 x4, [[maybe_unused]] T5 x5,
                       [[maybe_unused]] float a, [[maybe_unused]] float b) {
   STEPS
   return cg_cast<OUT_TYPE>(EXPRESSION);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-    elementwise(OUT_TYPE* out, const TYPE0* in0, const TYPE1* in1, const TYPE2* in2, long long size,
-                Dims shape, Dims strides0, Dims strides1, Dims strides2, float a, float b) {
+    elementwise(OUT_TYPE* out, const TYPE0* in0, const TYPE1* in1, const TYPE2* in2,
+                const TYPE3* in3, const TYPE4* in4, const TYPE5* in5, long long size, Dims shape,
+                Strides strides, float a, float b) {
   const Index first = (Index(blockIdx.x) * blockDim.x + threadIdx.x) * VECTOR;
   if (first >= Index(size)) return;
 
-  Index outer = first, offset0 = 0, offset1 = 0, offset2 = 0;
+  Index outer = first;
+  Position position;
 #pragma unroll
   for (int d = RANK - 1; d >= 0; --d) {
     const Index extent = Index(shape.v[d]);
     const Index quotient = d == 0 ? 0 : outer / extent;
-    const Index position = outer - quotient * extent;
+    position.v[d] = outer - quotient * extent;
     outer = quotient;
-    if (STEP0 >= 0) offset0 += position * Index(strides0.v[d]);
-    if (STEP1 >= 0) offset1 += position * Index(strides1.v[d]);
-    if (STEP2 >= 0) offset2 += position * Index(strides2.v[d]);
   }
 
   const Index left = Index(size) - first;
   const int count = left < VECTOR ? int(left) : VECTOR;
-  const Values<TYPE0> x0 = load<STEP0>(in0 + offset0, count);
-  const Values<TYPE1> x1 = load<STEP1>(in1 + offset1, count);
-  const Values<TYPE2> x2 = load<STEP2>(in2 + offset2, count);
+  const Values<TYPE0> x0 = load<0, STEP0>(in0, strides, position, count);
+  const Values<TYPE1> x1 = load<1, STEP1>(in1, strides, position, count);
+  const Values<TYPE2> x2 = load<2, STEP2>(in2, strides, position, count);
+  const Values<TYPE3> x3 = load<3, STEP3>(in3, strides, position, count);
+  const Values<TYPE4> x4 = load<4, STEP4>(in4, strides, position, count);
+  const Values<TYPE5> x5 = load<5, STEP5>(in5, strides, position, count);
+  Pack4<OUT_TYPE> y;
+  for (int k = 0; k < VECTOR; ++k) {
+    y.v[k] = apply(x0.v[k], x1.v[k], x2.v[k], x3.v[k], x4.v[k], x5.v[k], a, b);
+  }
   if (VECTOR == 4 && count == 4) {
-    Pack4<OUT_TYPE> pack;
-    for (int k = 0; k < VECTOR; ++k) pack.v[k] = apply(x0.v[k], x1.v[k], x2.v[k], a, b);
-    cg_store4(out + first, pack);
+    cg_store4(out + first, y);
   } else {
     for (int k = 0; k < VECTOR; ++k) {
-      if (k < count) {
-        const OUT_TYPE value = apply(x0.v[k], x1.v[k], x2.v[k], a, b);
-        out[first + k] = value;
-      }
+      if (k < count) out[first + k] = y.v[k];
     }
   }
 }

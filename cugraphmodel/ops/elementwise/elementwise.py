@@ -1,4 +1,4 @@
-"""The one elementwise kernel: an expression over up to three operands that broadcast.
+"""The one elementwise kernel: an expression over up to six operands that broadcast.
 
 The operators are tables of expressions; see :mod:`cugraphmodel.ops.elementwise.unary` and its
 neighbours.
@@ -24,7 +24,7 @@ __all__ = [
     "operand",
 ]
 
-MAX_OPERANDS = 3
+MAX_OPERANDS = 6
 THREADS = 128
 SOURCE = "ops/elementwise/elementwise.cu"
 
@@ -54,9 +54,9 @@ def elementwise_launch(
     """A launch of ``output = expression``.
 
     Args:
-        expression: C++ over ``x0``, ``x1``, ``x2`` (the operands, 16-bit floats as float) and
+        expression: C++ over ``x0``, ``x1``, ... (the operands, 16-bit floats as float) and
             ``a``, ``b`` (the scalars); its value is cast to the output's type.
-        operands: one to three; they broadcast to the output's shape.
+        operands: one to six; they broadcast to the output's shape.
         output: may be one of the operands.
         scalars: at most two, passed as float32.
         steps: C++ statements before the expression, which may use what they define.
@@ -70,8 +70,6 @@ def elementwise_launch(
     size = math.prod(output.shape)
     inner_strides = [stride[-1] for stride in strides]
     vector = 4 if len(shape) == 1 or shape[-1] % 4 == 0 else 1
-    missing = MAX_OPERANDS - len(operands)
-    types = [item.dtype for item in operands] + [output.dtype] * missing
     a, b = (*scalars, 0.0, 0.0)[:2]
     return Launch(
         source=SOURCE,
@@ -81,11 +79,10 @@ def elementwise_launch(
         args=(
             output.source,
             *(item.source for item in operands),
-            *[None] * missing,
+            *[None] * (MAX_OPERANDS - len(operands)),
             np.int64(size),
             dims(*shape),
-            *(dims(*stride) for stride in strides),
-            *[dims()] * missing,
+            np.concatenate([dims(*stride) for stride in strides]),
             np.float32(a),
             np.float32(b),
         ),
@@ -93,8 +90,9 @@ def elementwise_launch(
             *([("STEPS", steps)] if steps else []),
             ("EXPRESSION", expression),
             ("OUT_TYPE", c_type(output.dtype)),
-            *((f"TYPE{k}", c_type(dtype)) for k, dtype in enumerate(types)),
-            *((f"STEP{k}", str(step)) for k, step in enumerate(inner_strides + [-1] * missing)),
+            ("OPERANDS", str(len(operands))),
+            *((f"TYPE{k}", c_type(item.dtype)) for k, item in enumerate(operands)),
+            *((f"STEP{k}", str(step)) for k, step in enumerate(inner_strides)),
             ("RANK", str(len(shape))),
             ("VECTOR", str(vector)),
             ("INDEX", index_type(size)),

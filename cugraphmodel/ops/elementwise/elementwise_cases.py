@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from cugraphmodel.dtypes import DTYPES
+from cugraphmodel.ir import TensorType
 from cugraphmodel.ops.case import Array, OpCase
+from cugraphmodel.ops.elementwise.fused import Chain
 
 __all__ = ["CASES"]
 
@@ -439,6 +441,87 @@ def _clip() -> Iterator[OpCase]:
     )  # fmt: skip
 
 
+def _fused_case(
+    name: str,
+    expression: str,
+    inputs: list[Array],
+    expected: Callable[..., Array],
+    dtype: str = "float32",
+    steps: str = "",
+) -> OpCase:
+    shape = np.broadcast_shapes(*(x.shape for x in inputs))
+    chain = Chain(steps, expression, TensorType(np.dtype(dtype), shape))
+    return OpCase(
+        name,
+        "FusedElementwise",
+        inputs,
+        {"chain": chain},
+        opset=1,
+        domain="cugraphmodel",
+        expected=lambda *data: [expected(*data)],
+    )
+
+
+def _fused() -> Iterator[OpCase]:
+    rows, grid, column = (
+        OpCase.random(k, *shape) for k, shape in enumerate([(7,), (5, 7), (5, 1)])
+    )
+    yield _fused_case(
+        "product_and_sum",
+        "el_add(v0, x2)",
+        [rows, grid, column],
+        lambda x, y, z: (x.astype(np.float64) * y).astype(np.float32) + z,
+        steps="const auto v0 = stored<float>(el_mul(x0, x1), a);",
+    )
+    yield _fused_case(
+        "rounds_to_half",
+        "cg_act_sigmoid(v1, 0.0f, 0.0f)",
+        [OpCase.random(3, 4, 8) * 40],
+        lambda x: 1 / (1 + np.exp(-(x.astype(np.float16) * np.float16(3)).astype(np.float64))),
+        steps="const auto v0 = stored<half>(x0, a); "
+        "const auto v1 = stored<half>(el_mul(v0, 3.0f), a);",
+    )
+    yield _fused_case(
+        "wraps_to_bytes",
+        "el_add(v0, v0)",
+        [np.arange(-20, 17, dtype=np.int8)],
+        lambda x: x * x + x * x,
+        "int8",
+        "const auto v0 = stored<signed char>(el_mul(x0, x0), a);",
+    )
+    yield _fused_case(
+        "float64",
+        "el_sub(v0, x1)",
+        [OpCase.random(4, 33, dtype="float64"), OpCase.random(5, 33, dtype="float64")],
+        lambda x, y: x * y - y,
+        "float64",
+        "const auto v0 = stored<double>(el_mul(x0, x1), a);",
+    )
+    for count in (1, 4, 5, 6):
+        shapes = [(5, 1, 4), (3, 1), (4,), (5, 3, 4), (), (1, 3, 4)]
+        data = [OpCase.random(10 + k, *shape) for k, shape in enumerate(shapes[:count])]
+        total = " + ".join(f"{k + 1} * x{k}" for k in range(count))
+        yield _fused_case(f"{count}_operands", total, data, _weighted_sum)
+    mixed = [
+        OpCase.random(20, 3, 8, dtype=dtype)
+        for dtype in ("bool", "int64", "float16", "uint8", "float64", "float32")
+    ]
+    yield _fused_case(
+        "mixed_types", "x0 ? double(x1) + x2 : x3 + x4 * x5", mixed, _mixed, "float64"
+    )
+
+
+def _weighted_sum(*data: Array) -> Array:
+    total = np.zeros((), np.float64)
+    for number, array in enumerate(data):
+        total = total + (number + 1) * array.astype(np.float64)
+    return total
+
+
+def _mixed(x0: Array, x1: Array, x2: Array, x3: Array, x4: Array, x5: Array) -> Array:
+    return np.where(x0, x1 + x2.astype(np.float64), x3 + x4 * x5)
+
+
 CASES = [
     *_unary(),
     *_cast(),
@@ -450,4 +533,5 @@ CASES = [
     *_variadic(),
     *_where(),
     *_clip(),
+    *_fused(),
 ]

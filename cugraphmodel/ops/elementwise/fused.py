@@ -144,6 +144,8 @@ def _lower(
     chain: Chain = node.attributes["chain"]
     operands = [_operand(required(inputs, position)) for position in range(len(inputs))]
     out = required(outputs)
+    if not out.size:
+        return []
     target = Operand(out, out.dtype, out.shape)
     return [elementwise_launch(chain.expression, operands, target, [MINUS_ZERO], steps=chain.steps)]
 

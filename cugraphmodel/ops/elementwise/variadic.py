@@ -19,7 +19,12 @@ from cugraphmodel.ops.arguments import (
     optional,
     required,
 )
-from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
+from cugraphmodel.ops.elementwise.elementwise import (
+    MAX_OPERANDS,
+    Operand,
+    elementwise_launch,
+    operand,
+)
 from cugraphmodel.ops.launch import Launch, Workspace
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.strides import broadcast_shapes
@@ -55,18 +60,18 @@ def variadic(
 def _fold(
     function: str, inputs: Sequence[Value | None], output: Operand, *, mean: bool
 ) -> list[Launch]:
-    """Three operands a launch, the first of which is what the launches before have made.
+    """Six operands a launch, the first of which is what the launches before have made.
 
     16-bit floats are carried from launch to launch in float32, so that the result is rounded once.
     """
     left = [operand(required(inputs, position)) for position in range(len(inputs))]
     carried = output
-    if output.dtype in HALVES and len(left) > 3:
+    if output.dtype in HALVES and len(left) > MAX_OPERANDS:
         num_bytes = math.prod(output.shape) * FLOAT32.itemsize
         carried = Operand(Workspace(num_bytes), FLOAT32, output.shape)
     launches = []
     while True:
-        now, left = left[:3], left[3:]
+        now, left = left[:MAX_OPERANDS], left[MAX_OPERANDS:]
         expression = "x0"
         for number in range(1, len(now)):
             expression = f"{function}({expression}, x{number})"

@@ -1,4 +1,8 @@
-"""BatchNormalization, and LRN: one thread an element, or four."""
+"""BatchNormalization, and LRN: one thread an element, or four.
+
+ChannelsLastBatchNormalization, in the domain ``cugraphmodel``, is that of inference for a tensor
+whose channels are its last axis: an elementwise operator.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 from cugraphmodel.dtypes import c_type
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import FLOATS, check_dtype, float_attributes, required
-from cugraphmodel.ops.elementwise.elementwise import Operand, operand
+from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, ceil_div
 from cugraphmodel.ops.norm.batch_norm_training import batch_statistics, running_statistics
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
@@ -99,6 +103,29 @@ def _normalize(
     )
 
 
+def _channels_last_infer(_node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
+    x = required(inputs)
+    check_dtype(x, FLOATS)
+    for position in range(1, 5):
+        parameter = required(inputs, position)
+        check_dtype(parameter, FLOATS)
+        if parameter.shape != x.shape[-1:]:
+            raise Unsupported(f"{parameter} is no parameter of the channels of {x}.")
+    return [TensorType(x.dtype, x.shape)]
+
+
+def _channels_last_lower(
+    node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> list[Launch]:
+    operands = [operand(required(inputs, position)) for position in range(5)]
+    compute = "double" if np.float64 in [item.dtype for item in operands] else "float"
+    x, scale, bias, mean, variance = (f"cg_cast<{compute}>(x{k})" for k in range(5))
+    normalized = f"({x} - {mean}) / cg_sqrt({variance} + {compute}(a))"
+    expression = f"cg_fma({normalized}, {scale}, {bias})"
+    epsilon = float_attributes(node, [("epsilon", 1e-5)])
+    return [elementwise_launch(expression, operands, operand(required(outputs)), epsilon)]
+
+
 def _lrn_infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
     x = required(inputs)
     check_dtype(x, FLOATS)
@@ -133,5 +160,12 @@ def _lrn_lower(
 
 register(
     OpSpec("BatchNormalization", 7, _batch_norm_infer, _batch_norm_lower),
+    OpSpec(
+        "ChannelsLastBatchNormalization",
+        1,
+        _channels_last_infer,
+        _channels_last_lower,
+        domain="cugraphmodel",
+    ),
     OpSpec("LRN", 1, _lrn_infer, _lrn_lower),
 )

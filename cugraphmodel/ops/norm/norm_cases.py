@@ -66,6 +66,30 @@ def _batch_norm() -> Iterator[OpCase]:
                  expected=_batch)  # fmt: skip
 
 
+def _batch_norm_channels_last() -> Iterator[OpCase]:
+    for dtype in FLOATS:
+        x, *data = (OpCase.random(k, *shape, dtype=dtype) for k, shape in enumerate(LAST_SHAPES))
+        yield _channels_last_case(dtype, [x, *data, _positive(7, 6, dtype=dtype)])
+    x, *data = (OpCase.random(k, *shape) for k, shape in enumerate(LAST_SHAPES))
+    narrow, wide = x.astype(np.float16), _positive(7, 6, dtype="float64")
+    yield _channels_last_case("mixed_types", [narrow, *data, wide])
+
+
+LAST_SHAPES = ((2, 3, 5, 6), (6,), (6,), (6,))
+
+
+def _channels_last_case(name: str, inputs: list[Array]) -> OpCase:
+    return OpCase(
+        name, "ChannelsLastBatchNormalization", inputs, {"epsilon": 0.01}, opset=1,
+        domain="cugraphmodel", expected=_batch_channels_last,
+    )  # fmt: skip
+
+
+def _batch_channels_last(x: Array, *parameters: Array) -> list[Array]:
+    (y,) = _batch_epsilon(0.01, np.moveaxis(x, -1, 1).astype(np.float64), *parameters)
+    return [np.moveaxis(y, 1, -1)]
+
+
 def _batch_training(momentum: float, *inputs: Array) -> list[Array]:
     x, scale, bias, *running = (array.astype(np.float64) for array in inputs)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1)
@@ -303,6 +327,7 @@ def _composed() -> Iterator[OpCase]:
 CASES = [
     *_composed(),
     *_batch_norm(),
+    *_batch_norm_channels_last(),
     *_batch_norm_training(),
     *_layer_norm(),
     *_rms_norm(),
