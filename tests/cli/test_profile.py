@@ -75,7 +75,7 @@ def test_inputs_from_an_archive(command: Command, weighted_sum: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--precision", "fp8"], "precision='fp8' is not 'fp32', 'ieee' or 'tf32'"),
+        (["--precision", "fp8"], "precision='fp8' is not 'fp32', 'ieee', 'tf32', 'fp16' or 'bf16'"),
         (["--tflops", "9"], "pass --bandwidth as well"),
         (["--input", "{folder}/absent.npy"], "No such file or directory"),
         (["--json", "{folder}/absent/x.json"], "absent/x.json"),

@@ -474,6 +474,12 @@ def _fused() -> Iterator[OpCase]:
         steps="const auto v0 = stored<float>(el_mul(x0, x1), a);",
     )
     yield _fused_case(
+        "empty",
+        "el_add(x0, x1)",
+        [np.zeros((0, 7), np.float32), rows],
+        lambda x, y: x + y,
+    )
+    yield _fused_case(
         "rounds_to_half",
         "cg_act_sigmoid(v1, 0.0f, 0.0f)",
         [OpCase.random(3, 4, 8) * 40],
