@@ -81,6 +81,10 @@ class Search:
         found = [node for node in self.readers[name] if not self._wants_dtype(node, name)]
         return found[0] if len(found) == 1 and name not in self.graph.kept else None
 
+    def is_needed(self, name: str) -> bool:
+        """Whether a value is read, or given back."""
+        return bool(self.readers[name]) or name in self.graph.kept
+
     def _wants_dtype(self, node: Node, name: str) -> bool:
         return node.op_type == "CastLike" and node.inputs[0] != name
 
@@ -89,7 +93,8 @@ class Search:
 
         A Cast between 16-bit floats and single precision counts.
         """
-        if node.domain or not node.inputs:
+        others = [name for name in node.outputs[1:] if name]
+        if node.domain or not node.inputs or any(map(self.is_needed, others)):
             return False
         source, target = (self.graph.values[name] for name in (node.inputs[0], node.outputs[0]))
         if node.op_type in ("Cast", "CastLike"):
