@@ -16,12 +16,11 @@ from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType
 from cugraphmodel.ops.arguments import BOOL, FLOATS
 from cugraphmodel.ops.attention.attention import factor_dtype
 from cugraphmodel.passes.attention_layout import Operand, Placed, place_operands
+from cugraphmodel.passes.attention_mask import Mask, mask_of
 from cugraphmodel.passes.attention_pattern import (
-    Mask,
     Probabilities,
     Scores,
     Search,
-    mask_of,
     probabilities_of,
     scores_of,
 )
