@@ -162,7 +162,7 @@ class Views:
         """The input that a node copies, if it is such a node."""
         if node.domain or not node.inputs:
             return None
-        if node.op_type in ("Mul", "Div", "Add"):
+        if node.op_type in ("Mul", "Div"):
             side = self._scaled_side(node)
             return None if side is None else node.inputs[side]
         dtype = self._graph.values[node.inputs[0]].dtype
@@ -171,14 +171,12 @@ class Views:
         return node.inputs[0] if dtype == target or widens else None
 
     def _scaled_side(self, node: Node) -> int | None:
-        """The position of what a Mul or Div scales by a constant of one element, or an Add adds 0 to."""
+        """The position of what a Mul or Div scales by a constant of one element."""
         output = self._graph.values[node.outputs[0]]
-        for side in (0,) if node.op_type == "Div" else (0, 1):
+        for side in (0, 1) if node.op_type == "Mul" else (0,):
             other = self._graph.constants.get(node.inputs[1 - side])
             scaled = self._graph.values[node.inputs[side]]
-            if other is None or other.type.size != 1 or scaled.shape != output.shape:
-                continue
-            if node.op_type != "Add" or (not other.params and not other.compute(Parameters({}))):
+            if other is not None and other.type.size == 1 and scaled.shape == output.shape:
                 return side
         return None
 
@@ -192,7 +190,7 @@ class Views:
                 )
             case "Expand":
                 return view.expanded(shape)
-            case "Cast" | "CastLike" | "Add":
+            case "Cast" | "CastLike":
                 return view
             case "Mul" | "Div":
                 constant = node.inputs[1 - (self._scaled_side(node) or 0)]

@@ -105,8 +105,6 @@ def _attention_of(graph: Graph) -> tuple[Node, AttentionLayout]:
         f"{TURN} a = Mul(s, half) b = Div(a, root) c = Tanh(b) z = Mul(c, root) {WEIGH}",
         "a = Mul(q, half) b = Mul(k, half) t = Transpose<perm = [0, 1, 3, 2]>(b)"
         f" z = MatMul(a, t) {WEIGH}",
-        "m = Mul(q, half) a = Add(m, zero) t = Transpose<perm = [0, 1, 3, 2]>(k)"
-        f" z = MatMul(a, t) {WEIGH}",
         "t = Transpose<perm = [0, 1, 3, 2]>(k) b = Mul(t, half) a = Div(q, one)"
         f" z = MatMul(a, b) {WEIGH}",
         f"{TURN} i = Identity(s) z = Cast<to = 1>(i) {WEIGH}",
