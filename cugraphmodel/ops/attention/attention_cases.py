@@ -220,6 +220,15 @@ def _causal() -> Iterator[OpCase]:
         operands[operand][0, 1, -1, 3] = number
         yield attention(f"causal_{name}", operands, layout, (1, 2, 150, 8), causal_offset=0)
 
+    for name, factors, numbers in (
+        ("query", (1.0,), (1e200, 1e115)), ("scale", (1e100,), (1e115, 1e115)),
+    ):  # fmt: skip
+        layout = _heads_first(1, 2, 150, 200, 8, 8)
+        operands = _random(layout, "float64")
+        operands[0][0, 1, 0, 3], operands[1][0, 1, -1, 3] = numbers
+        name = f"causal_overflow_by_{name}"
+        yield attention(name, operands, layout, (1, 2, 150, 8), factors, causal_offset=0)
+
 
 def _special() -> Iterator[OpCase]:
     """Rows without an answer, and numbers that are none."""
