@@ -91,7 +91,7 @@ def place_operands(
     operands = [query, key, value, output, *filter(None, [keep]), *biases]
     num_keys, width = value.shape[-2:]
     depth = query.shape[-1]
-    if max(depth, width) > MAX_HEAD_SIZE:
+    if not 1 <= min(depth, width) <= max(depth, width) <= MAX_HEAD_SIZE:
         return None
     for chosen in itertools.product(*(operand.fitting() for operand in operands)):
         walk = _walk(chosen)

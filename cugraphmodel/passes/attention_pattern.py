@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraphmodel.dtypes import BFLOAT16
 from cugraphmodel.ir import Graph, Node
-from cugraphmodel.ops.arguments import ints_of
 from cugraphmodel.passes.views import Factors, Views
 
-__all__ = ["Mask", "Probabilities", "Scores", "Search", "mask_of", "probabilities_of", "scores_of"]
+__all__ = ["Probabilities", "Scores", "Search", "probabilities_of", "scores_of"]
 
 Array = npt.NDArray[Any]
 CAST_DTYPES = {np.dtype(np.float16), BFLOAT16, np.dtype(np.float32)}
@@ -81,6 +79,10 @@ class Search:
         found = [node for node in self.readers[name] if not self._wants_dtype(node, name)]
         return found[0] if len(found) == 1 and name not in self.graph.kept else None
 
+    def is_needed(self, name: str) -> bool:
+        """Whether a value is read, or given back."""
+        return bool(self.readers[name]) or name in self.graph.kept
+
     def _wants_dtype(self, node: Node, name: str) -> bool:
         return node.op_type == "CastLike" and node.inputs[0] != name
 
@@ -89,7 +91,8 @@ class Search:
 
         A Cast between 16-bit floats and single precision counts.
         """
-        if node.domain or not node.inputs:
+        others = [name for name in node.outputs[1:] if name]
+        if node.domain or not node.inputs or any(map(self.is_needed, others)):
             return False
         source, target = (self.graph.values[name] for name in (node.inputs[0], node.outputs[0]))
         if node.op_type in ("Cast", "CastLike"):
@@ -213,91 +216,3 @@ def _nan_to_zero(search: Search, name: str) -> Node | None:
     fits = where.inputs[0] == readers["IsNaN"].outputs[0] and where.inputs[2] == name
     kept = name in search.graph.kept
     return where if fits and not kept and search.is_known_as(where.inputs[1], 0) else None
-
-
-# ---- Masks
-
-
-@dataclass(frozen=True)
-class Bias:
-    """What is added to the scores.
-
-    Attributes:
-        name: of the value.
-        shape: of the scores where that is done.
-        causal_offset: if all that it says is that a query sees the keys up to its own number plus
-            this; else None.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    causal_offset: int | None
-
-
-@dataclass(frozen=True)
-class Mask:
-    """All that is added to the scores, and ``empty`` of ``FusedAttention``."""
-
-    biases: tuple[Bias, ...]
-    empty: Literal["nan", "closed", "any"]
-
-
-def mask_of(search: Search, scores: Scores, after: Probabilities) -> Mask | None:
-    """None if rows are replaced by 0 that others than those closed by a bias are among."""
-    empty: Literal["nan", "closed", "any"] = "any" if after.nan_to_zero else "nan"
-    if after.zero_where and not search.is_known_as(after.zero_where, 0):
-        if len(scores.biases) != 1 or not _closes(search, scores.biases[0][0], after.zero_where):
-            return None
-        empty = "closed"
-    biases = []
-    for name, shape in scores.biases:
-        known = search.known(name)
-        if known is None:
-            biases.append(Bias(name, shape, None))
-        elif known.any():
-            biases.append(Bias(name, shape, _causal_offset(known)))
-    return Mask(tuple(biases), empty)
-
-
-def _closes(search: Search, bias: str, condition: str) -> bool:
-    """Whether a condition holds for the rows of a bias that are -Inf."""
-    zero_where, known = search.known(condition), search.known(bias)
-    if zero_where is None:
-        return _says_closed(search, condition, bias)
-    if known is None:
-        return False
-    first, second = np.broadcast_arrays(zero_where, (known == -np.inf).all(-1, keepdims=True))
-    return np.array_equal(first, second)
-
-
-def _says_closed(search: Search, condition: str, bias: str) -> bool:
-    """Whether a condition is ``ReduceMax(bias, -1) == -Inf``."""
-    equal = search.views.producer(condition)
-    if equal is None or (equal.domain, equal.op_type) != ("", "Equal"):
-        return False
-    highest = search.views.producer(equal.inputs[0])
-    if highest is None or (highest.domain, highest.op_type) != ("", "ReduceMax"):
-        return False
-    axes = ints_of(highest, "axes", 1)
-    rank = len(search.graph.values[highest.inputs[0]].shape)
-    along_keys = axes is not None and [axis % rank for axis in axes] == [rank - 1]
-    keeps = bool(highest.attributes.get("keepdims", 1))
-    is_infinite = search.is_known_as(equal.inputs[1], -np.inf)
-    return highest.inputs[0] == bias and along_keys and keeps and is_infinite
-
-
-def _causal_offset(bias: Array) -> int | None:
-    """How far ahead of its own number a query sees, if a bias says that alone, by 0 and -Inf."""
-    if bias.ndim < 2 or bias.size != math.prod(bias.shape[-2:]):
-        return None
-    matrix = bias.reshape(bias.shape[-2:])
-    num_rows, num_keys = bias.shape[-2:]
-    rows, keys = np.arange(num_rows), np.arange(num_keys)
-    counts = (matrix == 0).sum(-1)
-    partly = np.flatnonzero((counts > 0) & (counts < num_keys))
-    if not partly.size:
-        return None
-    offset = int(counts[partly[0]] - 1 - partly[0])
-    ahead = keys > rows[:, None] + offset
-    says_so = np.array_equal(matrix == -np.inf, ahead) and np.array_equal(matrix == 0, ~ahead)
-    return offset if says_so else None

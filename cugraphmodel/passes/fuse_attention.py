@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraphmodel.dtypes import kind_of
 from cugraphmodel.front.fold import digest
 from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType
 from cugraphmodel.ops.arguments import BOOL, FLOATS
 from cugraphmodel.ops.attention.attention import factor_dtype
 from cugraphmodel.passes.attention_layout import Operand, Placed, place_operands
+from cugraphmodel.passes.attention_mask import Mask, mask_of
 from cugraphmodel.passes.attention_pattern import (
-    Mask,
     Probabilities,
     Scores,
     Search,
-    mask_of,
     probabilities_of,
     scores_of,
 )
@@ -82,9 +82,10 @@ def _is_whole(fused: Graph, graph: Graph, parts: Sequence[Node], output: View) -
     casts = [
         graph.values[node.outputs[0]].dtype
         for node in graph.nodes
-        if id(node) not in left and node.op_type == "Cast"
+        if id(node) not in left and node.op_type in ("Cast", "CastLike")
     ]
-    exact = all(dtype in dtypes and dtype.itemsize >= itemsize for dtype in casts)
+    floats = [dtype for dtype in casts if kind_of(dtype) == "f"]
+    exact = all(dtype in dtypes and dtype.itemsize >= itemsize for dtype in floats)
     return exact and not any(id(part) in left for part in parts)
 
 
@@ -225,11 +226,11 @@ def _with_factors(
 
     def compute(parameters: Parameters) -> Array:
         numbers = {
-            name: float(constant.compute(parameters).item()) for name, constant in used.items()
+            name: np.float64(constant.compute(parameters).item()) for name, constant in used.items()
         }
-        return np.array(
-            [math.prod(numbers[name] ** power for name, power in part) for part in parts]
-        ).astype(dtype)
+        with np.errstate(all="ignore"):
+            products = [math.prod(numbers[name] ** power for name, power in p) for p in parts]
+            return np.array(products, np.float64).astype(dtype)
 
     keys = [[(used[name].key, power) for name, power in part] for part in parts]
     constant = Constant(

@@ -32,14 +32,14 @@ KINDS: tuple[dict[str, Any], ...] = (
 
 def _placed(draw: st.DrawFn, *sizes: int, is_mask: bool = False) -> tuple[tuple[int, ...], Place]:
     """A tensor's shape, and a place in it for [*lead, rows, columns] in any order of axes."""
-    order = draw(st.permutations(range(len(sizes) - 1)))
-    repeated = {axis for axis in order[:2] if draw(st.booleans())} if is_mask else set()
-    shape = [1 if axis in repeated else sizes[axis] for axis in order] + [sizes[-1]]
+    order = draw(st.permutations(range(len(sizes))))
+    repeated = {axis for axis in order[:2] if is_mask and draw(st.booleans())}
     strides = [0] * len(sizes)
     step = 1
-    for axis, size in zip([len(sizes) - 1, *order[::-1]], shape[::-1], strict=True):
-        strides[axis] = 0 if axis in repeated else step
-        step *= size
+    for axis in order[::-1]:
+        if axis not in repeated:
+            strides[axis] = step
+            step *= sizes[axis]
     padding = draw(st.integers(0, 4))
     place = Place(tuple(strides[:-2]), strides[-2], strides[-1], padding)
     return (step + padding,), place

@@ -158,6 +158,16 @@ def test_keeps_keys_that_are_asked_for_in_their_heads(opened_device: Device) -> 
     assert ops_of(graph) == ["Transpose", "FusedAttention"]
 
 
+def test_keeps_a_dropout_whose_mask_is_asked_for(opened_device: Device) -> None:
+    body = f"{TURN} p = Softmax<axis = -1>(s) o = MatMul(p, v) d, mask = Dropout(o)"
+    model = _model(QKV, f"{body} u = Transpose<perm = [1, 0, 2, 3]>(d) y = Relu(u)")
+    graph = fuse_attention(graph_of(model, ("y", "mask")))
+    assert ops_of(graph) == ["FusedAttention", "Dropout", "Transpose", "Relu"]
+    inputs = [normal(i, *graph.values[name].shape) for i, name in enumerate(graph.inputs)]
+    _, mask = run_graph(graph, parameters_of(model), opened_device, inputs)
+    assert mask.all()
+
+
 def test_leaves_large_heads_alone() -> None:
     signature = "(float[1,1,2,300] q, float[1,1,3,300] k, float[1,1,3,4] v) => (float[1,1,2,4] y)"
     graph = graph_of(_model(signature, f"{TURN} p = Softmax<axis = -1>(s) y = MatMul(p, v)"))
@@ -395,6 +405,15 @@ def test_the_scale_may_be_a_parameter(opened_device: Device) -> None:
     assert np.abs(before[0] - after[0]).max() > 0.01
     mean = np.broadcast_to(inputs[2].mean(2, keepdims=True), after[0].shape)
     np.testing.assert_allclose(after[0], mean, rtol=1e-5, atol=1e-6)
+
+
+def test_scores_may_be_divided_by_zero() -> None:
+    model = _model(QKV, f"{TURN} z = Div(s, nothing) {WEIGH}", nothing=np.zeros(1, np.float32))
+    graph = fuse_attention(graph_of(model))
+    inputs = [normal(i, *graph.values[name].shape) for i, name in enumerate(graph.inputs)]
+    (got,) = run_graph(graph, parameters_of(model), open_device("cpu"), inputs)
+    assert ops_of(graph) == ["FusedAttention"]
+    assert np.isnan(got).any()  # a row with a score of +Inf
 
 
 @pytest.mark.parametrize("empty", ["nan", "any"])

@@ -202,13 +202,14 @@ def _causal() -> Iterator[OpCase]:
     layout = replace(_heads_first(1, 2, 150, 200, 8, 8), biases=(Place((0, 0), 0, 1),))
     inputs = [*_random(layout), None, OpCase.random(8, 200)]
     yield attention("causal_and_bias", inputs, layout, (1, 2, 150, 8), causal_offset=0)
-    for number in (np.nan, np.inf, -np.inf):
+    two = replace(layout, biases=(Place((0, 0), 0, 1),) * 2)
+    for number, first in itertools.product((np.nan, np.inf, -np.inf), (False, True)):
         wild = OpCase.random(8, 200)
         wild[190] = number
-        masks = [None, OpCase.random(9, 200), wild]
-        two = replace(layout, biases=(Place((0, 0), 0, 1),) * 2)
-        inputs = [*_random(layout), *masks]
-        yield attention(f"causal_{number}_bias", inputs, two, (1, 2, 150, 8), causal_offset=0)
+        biases = [wild, OpCase.random(9, 200)][:: 1 if first else -1]
+        inputs = [*_random(layout), None, *biases]
+        name = f"causal_{number}_bias_{2 - first}"
+        yield attention(name, inputs, two, (1, 2, 150, 8), causal_offset=0)
     # What lies ahead of all rows is not multiplied, but still reaches them where 0 times it is NaN.
     for name, operand, number in (
         ("nan_value", 2, np.nan), ("infinite_value", 2, np.inf), ("nan_key", 1, np.nan),
@@ -219,6 +220,14 @@ def _causal() -> Iterator[OpCase]:
         operands = _random(layout)
         operands[operand][0, 1, -1, 3] = number
         yield attention(f"causal_{name}", operands, layout, (1, 2, 150, 8), causal_offset=0)
+    for name, factors, numbers in (
+        ("query", (1.0,), (1e200, 1e115)), ("scale", (1e100,), (1e115, 1e115)),
+    ):  # fmt: skip
+        layout = _heads_first(1, 2, 150, 200, 8, 8)
+        operands = _random(layout, "float64")
+        operands[0][0, 1, 0, 3], operands[1][0, 1, -1, 3] = numbers
+        name = f"causal_overflow_by_{name}"
+        yield attention(name, operands, layout, (1, 2, 150, 8), factors, causal_offset=0)
 
 
 def _special() -> Iterator[OpCase]:

@@ -2,7 +2,7 @@
 
 // y: attention over all keys, from the sums over parts of them. One block a line.
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 4)
     join_parts(Scalar* __restrict__ y, A* __restrict__ parts, int num_parts, int num_rows, int width,
                Dims lead_shape, Dims y_strides) {
   const int line = blockIdx.x;
