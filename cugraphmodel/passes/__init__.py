@@ -16,6 +16,7 @@ from cugraphmodel.passes.fuse_elementwise import fuse_elementwise
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
+from cugraphmodel.passes.fuse_squeeze import fuse_squeeze
 from cugraphmodel.passes.merge_projections import merge_projections
 from cugraphmodel.passes.precision import Precision, arithmetics_of
 from cugraphmodel.passes.recognize_activations import recognize_activations
@@ -39,6 +40,7 @@ PASSES = (
     fuse_activation,
     channels_last,
     view_transposes,
+    fuse_squeeze,
     fuse_elementwise,
 )
 """In the order in which they run."""

@@ -87,10 +87,10 @@ class _Squeeze:
         return self.weights[1].shape[0]
 
 
-def squeeze_fits(images: int, first: Value, second: Value) -> bool:
-    """Whether SqueezeExcite is at least as fast as its parts for weights of these shapes."""
+def squeeze_fits(images: int, squeezed: int, first: Value, second: Value) -> bool:
+    """Whether SqueezeExcite covers weights that give so many elements, and gains by it."""
     num_bytes = images * (first.num_bytes + second.num_bytes)
-    return 1 <= first.shape[0] <= MAX_SQUEEZED and num_bytes <= MAX_WEIGHT_BYTES
+    return 1 <= squeezed <= MAX_SQUEEZED and 0 < num_bytes <= MAX_WEIGHT_BYTES
 
 
 def _infer(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
@@ -111,9 +111,7 @@ def _lower(
     part_size = _part_size(squeeze.images * groups, squeeze.positions, int(vector))
     parts = ceil_div(squeeze.positions, part_size)
     compute = np.promote_types(squeeze.x.dtype, np.float32)
-    partial = Workspace(
-        squeeze.images * groups * parts * squeeze.squeezed * compute.itemsize
-    )
+    partial = Workspace(squeeze.images * groups * parts * squeeze.squeezed * compute.itemsize)
     types = (("SCALAR", c_type(squeeze.x.dtype)), ("INDEX", _index(squeeze, groups * parts)))
     return [
         Launch(
