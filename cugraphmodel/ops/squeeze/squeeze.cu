@@ -24,6 +24,17 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kGroup = 32;  // channels of a block
 constexpr int kRows = kThreads / (kGroup / VECTOR);  // positions that are read together
 
+// Pairwise, so that rounding errors grow with the logarithm.
+template <int kCount>
+CG_DEV Accumulator sum_of_rows(const Accumulator (*rows)[kGroup], int column) {
+  if constexpr (kCount == 1) {
+    return rows[0][column];
+  } else {
+    constexpr int kHalf = kCount / 2;
+    return sum_of_rows<kHalf>(rows, column) + sum_of_rows<kHalf>(rows + kHalf, column);
+  }
+}
+
 // Shares of the means of a block's channels; each warp has that of channel l in its lane l.
 CG_DEV Accumulator share_of_mean(const Scalar* image, int channels, int positions, int part_size) {
   __shared__ Accumulator sums[kRows][kGroup];
@@ -43,15 +54,7 @@ CG_DEV Accumulator share_of_mean(const Scalar* image, int channels, int position
 #pragma unroll
   for (int i = 0; i < VECTOR; ++i) sums[row][column + i] = own[i].total();
   __syncthreads();
-  Accumulator totals[kRows];
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) totals[r] = sums[r][threadIdx.x % 32];
-#pragma unroll
-  for (int half_rows = kRows / 2; half_rows > 0; half_rows /= 2) {
-#pragma unroll
-    for (int r = 0; r < half_rows; ++r) totals[r] += totals[r + half_rows];
-  }
-  return totals[0] / Accumulator(positions);
+  return sum_of_rows<kRows>(sums, threadIdx.x % 32) / Accumulator(positions);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
