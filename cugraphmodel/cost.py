@@ -178,6 +178,12 @@ def _windows(node: Node, _inputs: _Values, outputs: _Values) -> int:
     return num_taps * _present(outputs, 0).size
 
 
+def _squeeze_excite(_node: Node, inputs: _Values, _outputs: _Values) -> int:
+    x = _present(inputs, 0)
+    weights = sum(_present(inputs, position).size for position in (1, 3))
+    return x.size + 2 * x.shape[0] * weights
+
+
 def _whole(_node: Node, inputs: _Values, _outputs: _Values) -> int:
     return _present(inputs, 0).size
 
@@ -204,6 +210,7 @@ _PRODUCTS: Mapping[str, _Count] = {
     "Einsum": _einsum,
     **dict.fromkeys(("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"), _recurrence),
     "FusedAttention": _attention,
+    "SqueezeExcite": _squeeze_excite,
     **dict.fromkeys(_POOLS, _windows),
     **dict.fromkeys(
         ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"), _whole

@@ -17,6 +17,7 @@ from cugraphmodel.ops import sampling as sampling
 from cugraphmodel.ops import select as select
 from cugraphmodel.ops import signal as signal
 from cugraphmodel.ops import softmax as softmax
+from cugraphmodel.ops import squeeze as squeeze
 from cugraphmodel.ops import topk as topk
 from cugraphmodel.ops import training as training
 from cugraphmodel.ops import views as views

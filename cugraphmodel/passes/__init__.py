@@ -14,6 +14,7 @@ from cugraphmodel.passes.fuse_elementwise import fuse_elementwise
 from cugraphmodel.passes.fuse_integer_scale import fuse_integer_scale
 from cugraphmodel.passes.fuse_matmul_bias import fuse_matmul_bias
 from cugraphmodel.passes.fuse_residual import fuse_residual
+from cugraphmodel.passes.fuse_squeeze import fuse_squeeze
 from cugraphmodel.passes.merge_projections import merge_projections
 from cugraphmodel.passes.narrow_floats import narrow_floats
 from cugraphmodel.passes.precision import Numerics, Precision, numerics_of
@@ -41,6 +42,7 @@ FUSIONS = (
 
 LAYOUTS = (
     channels_last,
+    fuse_squeeze,
     view_transposes,
     drop_expand,
     fuse_elementwise,

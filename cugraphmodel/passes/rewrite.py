@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from cugraphmodel.dtypes import kind_of
-from cugraphmodel.ir import Constant, Graph, Node, Value
+from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType, Value
 
 __all__ = [
     "FUSED_OPS",
@@ -17,6 +18,7 @@ __all__ = [
     "is_sum_of_a_shape",
     "newly_built_in",
     "replace_nodes",
+    "transposed",
 ]
 
 FUSED_OPS = {
@@ -109,3 +111,14 @@ def add_constant(graph: Graph, name: str, constant: Constant) -> tuple[Graph, st
 def attribute_float(node: Node, name: str, default: float) -> float:
     """A float attribute as ONNX stores it, in single precision."""
     return float(np.float32(node.attributes.get(name, default)))
+
+
+def transposed(matrix: Constant) -> Constant:
+    """The transpose of a constant matrix, derived from the same parameters."""
+    rows, columns = matrix.type.shape
+
+    def compute(parameters: Parameters) -> npt.NDArray[np.generic]:
+        return np.ascontiguousarray(matrix.compute(parameters).T)
+
+    kind = TensorType(matrix.type.dtype, (columns, rows))
+    return Constant(f"transposed {matrix.key}", kind, matrix.params, compute)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from cugraphmodel.ir import Constant, Graph, Node, Parameters, TensorType
+from cugraphmodel.ir import Graph, Node
 from cugraphmodel.ops.conv.channels_last import conv_fits_tensor_cores
 from cugraphmodel.ops.matmul.matmul import matrix_product
 from cugraphmodel.ops.matmul.tensor_core import Arithmetic, fits_tensor_cores
-from cugraphmodel.passes.rewrite import add_constant, replace_nodes
+from cugraphmodel.passes.rewrite import add_constant, replace_nodes, transposed
 
 __all__ = ["use_tensor_cores"]
 
@@ -72,7 +69,7 @@ def _fitting_product(graph: Graph, node: Node) -> tuple[Graph, Node | None]:
     if not fits_tensor_cores(product, left.dtype):
         return graph, None
     if weights is not None and attributes.get("transB") != node.attributes.get("transB"):
-        graph, packed = add_constant(graph, f"{right.name}/transposed", _transposed(weights))
+        graph, packed = add_constant(graph, f"{right.name}/transposed", transposed(weights))
         inputs = (inputs[0], packed, *inputs[2:])
     op_type = PRODUCTS[node.domain, node.op_type]
     fused = replace(
@@ -84,13 +81,3 @@ def _fitting_product(graph: Graph, node: Node) -> tuple[Graph, Node | None]:
         attributes=attributes,
     )
     return graph, fused
-
-
-def _transposed(matrix: Constant) -> Constant:
-    rows, columns = matrix.type.shape
-
-    def compute(parameters: Parameters) -> npt.NDArray[np.generic]:
-        return np.ascontiguousarray(matrix.compute(parameters).T)
-
-    kind = TensorType(matrix.type.dtype, (columns, rows))
-    return Constant(f"transposed {matrix.key}", kind, matrix.params, compute)
