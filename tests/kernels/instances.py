@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from cugraphmodel.front.bind import bind_inputs, resolve_outputs
 from cugraphmodel.front.reader import read_model
 from cugraphmodel.front.source import SourceModel
 from cugraphmodel.front.trace import trace
-from cugraphmodel.ir import Parameters
+from cugraphmodel.ir import Graph, Parameters
 from cugraphmodel.ops.launch import Launch
+from cugraphmodel.ops.spec import find
 from cugraphmodel.passes import run_passes
 from cugraphmodel.plan import build_plan
 from tests.kernels.resources import Instance
@@ -52,7 +53,10 @@ def common_uses() -> frozenset[Use]:
     """All that needs no file but the repository's own: operator cases, demo, executor."""
     launches = [COPY_KERNEL]
     for case in CASES:
-        launches += (step.launch for step in build_plan(harness.graph_of(case)).steps)
+        graph = harness.graph_of(case)
+        launches += (step.launch for step in build_plan(graph).steps)
+        if "large_tiles" in case.name:
+            launches += _alternatives(graph)
     demo_model = read_model(Path(demo.__file__).parent / "digits.onnx")
     for batch_size in DEMO_BATCH_SIZES:
         shapes = bind_inputs(demo_model.inputs, batch_size, {}, {})
@@ -88,6 +92,18 @@ def _planned(
     graph = trace(source, Parameters(source.parameters), shapes, outputs, constants).graph
     for planned in (build_plan(graph, reuse_memory=False), build_plan(run_passes(graph))):
         yield from (step.launch for step in planned.steps)
+
+
+def _alternatives(graph: Graph) -> Iterator[Launch]:
+    """All that measuring may choose for a graph of one node; see :mod:`cugraphmodel.tuning`."""
+    (node,) = graph.nodes
+    spec = find(node.domain, node.op_type, node.version)
+    assert spec is not None
+    assert spec.alternatives is not None
+    inputs = [graph.values[name] if name else None for name in node.inputs]
+    for attributes in spec.alternatives(node, inputs):
+        chosen = replace(node, attributes={**node.attributes, **attributes})
+        yield from (step.launch for step in build_plan(graph.replace(nodes=(chosen,))).steps)
 
 
 def _uses(launches: Iterable[Launch]) -> frozenset[Use]:

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from cugraphmodel.ops.case import OpCase
 from cugraphmodel.ops.conv.conv_cases import convolve
+from cugraphmodel.ops.matmul.tensor_core_cases import as_multiplied
 
 __all__ = ["CASES"]
 
 Array = npt.NDArray[Any]
-DTYPES = {"tf32x3": "float32", "f16": "float16", "bf16": "bfloat16"}
+DTYPES = {"tf32x3": "float32", "tf32": "float32", "f16": "float16", "bf16": "bfloat16"}
 
 
 def _last(array: Array) -> Array:
@@ -35,7 +36,8 @@ def _case(
     dtype = DTYPES[arithmetic]
     planes = x if isinstance(x, np.ndarray) else OpCase.random(1, *x, dtype=dtype)
     filters = OpCase.random(2, *weights, dtype=dtype)
-    sums = _last(convolve(planes, filters, **attributes))
+    operands = (as_multiplied(array, arithmetic) for array in (planes, filters))
+    sums = _last(convolve(*operands, **attributes))
     inputs = [_last(planes), _last(filters)]
     if finished:
         inputs += [OpCase.random(3, weights[0], dtype=dtype)]
@@ -82,14 +84,17 @@ CASES = [
     *(
         _case(name, x, weights, arithmetic, **attributes)
         for name, x, weights, attributes in FORMS
-        for arithmetic in DTYPES
+        for arithmetic in ("tf32x3", "f16", "bf16")
     ),
     *(
         _case(f"{name}_finished", x, weights, finished=True, **attributes)
         for name, x, weights, attributes in FORMS
         if name in ("small_tiles", "pointwise", "slices", "few_positions")
     ),
-    _case("large_tiles", (2, 8, 67, 66), (64, 8, 2, 2), finished=True),
+    *(
+        _case("large_tiles", (2, 8, 67, 66), (64, 8, 2, 2), arithmetic, finished=True)
+        for arithmetic in DTYPES
+    ),
     _case("infinity", _with_infinity(OpCase.random(1, 1, 8, 7, 9)), (40, 8, 3, 3), pads=[1] * 4),
     _case("subnormal", OpCase.random(1, 1, 8, 7, 9) * np.float32(1e-38), (40, 8, 3, 3)),
     _case("zeros", OpCase.random(1, 1, 8, 7, 9) * np.float32(0), (40, 8, 3, 3)),

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from cugraphmodel.ops.case import OpCase
 
 Array = npt.NDArray[Any]
+__all__ = ["CASES", "as_multiplied"]
+
 DTYPES = {"tf32x3": "float32", "tf32": "float32", "f16": "float16", "bf16": "bfloat16"}
 
 
-def _wide(array: Array, arithmetic: str) -> Array:
+def as_multiplied(array: Array, arithmetic: str) -> Array:
     """An operand as the arithmetic sees it, in float64."""
     if arithmetic != "tf32":
         return array.astype(np.float64)
@@ -29,7 +31,7 @@ def _product(
 ) -> Callable[..., Sequence[Array]]:
     def expected(left: Array, right: Array, *bias: Array) -> Sequence[Array]:
         arithmetic = attributes["arithmetic"]
-        a, b = _wide(left, arithmetic), _wide(right, arithmetic)
+        a, b = as_multiplied(left, arithmetic), as_multiplied(right, arithmetic)
         y = attributes.get("alpha", 1.0) * (a @ np.swapaxes(b, -1, -2))
         if bias:
             y = y + attributes.get("beta", 1.0) * bias[0].astype(np.float64)
