@@ -9,21 +9,23 @@ import numpy as np
 
 from cugraphmodel.ir import Graph, Node, Parameters
 from cugraphmodel.ops.elementwise.elementwise import MAX_OPERANDS
-from cugraphmodel.ops.elementwise.fused import compose, literal_of
+from cugraphmodel.ops.elementwise.fused import compose, is_one_step, literal_of
 from cugraphmodel.passes.channels_last_rules import ELEMENTWISE
 from cugraphmodel.passes.rewrite import replace_nodes
 
 __all__ = ["fuse_elementwise"]
 
 MAX_STEPS = 16
+QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 MAX_RANK = 8
 """Axes that the kernel takes."""
 
 OPERATORS = frozenset(
     {("", op_type) for op_type in ELEMENTWISE}
+    | {(domain, name) for domain in ("", "com.microsoft") for name in QUANTIZATION}
     | {("cugraphmodel", "ChannelsLastBatchNormalization")}
 )
-"""Operators that are one launch of the elementwise kernel, as (domain, name)."""
+"""Operators that may be one launch of the elementwise kernel, as (domain, name)."""
 
 LOCAL_MEMORY = frozenset(("Cos", "Sin", "Tan"))
 """Operators whose functions need local memory for large angles."""
@@ -73,14 +75,22 @@ class _Chains:
         self._position = {
             name: number for number, node in enumerate(graph.nodes) for name in node.outputs if name
         }
+        self._may_join: dict[int, bool] = {}
         self._numbers: dict[str, np.generic] = {}
 
     def may_join(self, node: Node) -> bool:
         """Whether a node is one launch of the elementwise kernel that a chain can contain."""
+        if id(node) not in self._may_join:
+            self._may_join[id(node)] = self._is_step(node)
+        return self._may_join[id(node)]
+
+    def _is_step(self, node: Node) -> bool:
         if (node.domain, node.op_type) not in OPERATORS or node.op_type in LOCAL_MEMORY:
             return False
         shape = self._graph.values[node.outputs[0]].shape
-        return len(node.inputs) <= MAX_OPERANDS and len(shape) <= MAX_RANK and 0 not in shape
+        if len(shape) > MAX_RANK or 0 in shape:
+            return False
+        return is_one_step(node, self._graph.values)
 
     def ending_with(self, last: Node) -> list[Node]:
         """The nodes of the longest chain that is found, in order."""

@@ -295,6 +295,35 @@ def test_a_normalisation_in_channels_last_form_is_fused(opened_device: Device) -
     assert_as_exact(model, run_passes, opened_device)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_quantised_in_between(dtype: str, opened_device: Device) -> None:
+    """As files with fake quantisation have it; scales and zero points are parameters."""
+    model = build(
+        "(float[3,8] x, float[3,8] z) => (float[A] y)",
+        "r = Clip(x, low, high) q = QuantizeLinear(r, scale, zero) "
+        "d = DequantizeLinear(q, scale, zero) y = Add(d, z)",
+        opset=21,
+        low=np.array(-1, np.float32),
+        high=np.array(3, np.float32),
+        scale=np.array(0.017, np.float32),
+        zero=np.array(7, dtype),
+    )
+    graph = assert_changes_no_bit(model, opened_device)
+    assert ops_of(graph) == ["FusedElementwise"]
+    assert_same_results(model, fuse_elementwise, opened_device)
+
+
+def test_scales_by_axis_are_no_step(opened_device: Device) -> None:
+    model = build(
+        "(float[3,8] x) => (float[A] y)",
+        "r = Relu(x) q = QuantizeLinear(r, scale, zero) y = DequantizeLinear(q, scale, zero)",
+        scale=np.linspace(0.01, 0.02, 8, dtype=np.float32),
+        zero=np.arange(8, dtype=np.uint8),
+    )
+    graph = assert_changes_no_bit(model, opened_device)
+    assert ops_of(graph) == ["Relu", "QuantizeLinear", "DequantizeLinear"]
+
+
 def test_agrees_with_onnx_runtime(opened_device: Device) -> None:
     body = "s = Sigmoid(x) t = Tanh(z) m = Mul(s, t) a = Add(m, x) b = Mul(a, w) y = Exp(b)"
     graph = assert_same_results(_model(body), fuse_elementwise, opened_device)

@@ -2,6 +2,7 @@
 
 #include "activations.cuh"
 #include "narrow.cuh"
+#include "quantization.cuh"
 #include "scalar_functions.cuh"
 
 // out = EXPRESSION, element by element, with NumPy broadcasting.
@@ -85,17 +86,21 @@ CG_DEV Values<T> load(const T* in, const Strides& strides, const Position& posit
   return x;
 }
 
-// What would come back of x from a tensor of T. The sum with minus zero is any float itself, and
+// What would come back of x from a tensor of T.
+template <typename T, typename X>
+CG_DEV typename Acc<T>::type rounded(X x) {
+  return cg_cast<typename Acc<T>::type>(cg_cast<T>(x));
+}
+
+// The same, at the end of a step. The sum with minus zero is any float itself, and
 // keeps the compiler from making one operation of a product in one step and a sum in the next: it
 // does not know that `minus_zero` is.
 template <typename T, typename X>
 CG_DEV typename Acc<T>::type stored(X x, [[maybe_unused]] float minus_zero) {
-  typedef typename Acc<T>::type A;
-  const A value = cg_cast<A>(cg_cast<T>(x));
   if constexpr (CgSame<T, float>::value || CgSame<T, double>::value) {
-    return value + T(minus_zero);
+    return rounded<T>(x) + T(minus_zero);
   } else {
-    return value;
+    return rounded<T>(x);
   }
 }
 

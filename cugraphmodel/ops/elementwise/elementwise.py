@@ -19,6 +19,7 @@ from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
     "MAX_OPERANDS",
+    "SOURCE",
     "Operand",
     "elementwise_launch",
     "operand",

@@ -16,12 +16,17 @@ import numpy as np
 from cugraphmodel.dtypes import DTYPES, c_type, kind_of
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.elementwise import MAX_OPERANDS, Operand, elementwise_launch
+from cugraphmodel.ops.elementwise.elementwise import (
+    MAX_OPERANDS,
+    SOURCE,
+    Operand,
+    elementwise_launch,
+)
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
-__all__ = ["Chain", "compose", "literal_of"]
+__all__ = ["Chain", "compose", "is_one_step", "literal_of"]
 
 _WORD = re.compile(r"\b(?:x\d|a|b|OUT_TYPE)\b")
 """What an operator's expression calls its operands, its attributes and its result's type."""
@@ -53,8 +58,8 @@ def compose(
     """One chain of elementwise nodes.
 
     Args:
-        nodes: in order of execution; only they read the results of all but the last one. Each is
-            an operator that is one launch of the elementwise kernel by itself.
+        nodes: in order of execution, each of them one step (:func:`is_one_step`); only they read
+            the results of all but the last one.
         values: at least those that the nodes read and make.
         literals: (position of a node, name of a value it reads) -> what stands for that value.
 
@@ -66,7 +71,7 @@ def compose(
     steps: list[str] = []
     for position, node in enumerate(nodes):
         result = values[node.outputs[0]]
-        launch = _launch_of(node, values)
+        (launch,) = _launches_of(node, values)
         words = {"OUT_TYPE": c_type(result.dtype)}
         for name, scalar in zip("ab", launch.args[-2:], strict=True):
             assert isinstance(scalar, np.float32)  # as elementwise_launch passes them
@@ -114,12 +119,17 @@ def _float_literal(value: float) -> str:
     return f"({value.hex()}f)"
 
 
-def _launch_of(node: Node, values: Mapping[str, Value]) -> Launch:
+def is_one_step(node: Node, values: Mapping[str, Value]) -> bool:
+    """Whether a node of one output that is not empty is one launch of the elementwise kernel."""
+    launches = _launches_of(node, values)
+    return len(launches) == 1 and launches[0].source == SOURCE
+
+
+def _launches_of(node: Node, values: Mapping[str, Value]) -> Sequence[Launch]:
     spec = find(node.domain, node.op_type, node.version)
     assert spec is not None  # the front let only known operators pass
     inputs = [values[name] if name else None for name in node.inputs]
-    (launch,) = spec.lower(node, inputs, [values[node.outputs[0]]])
-    return launch
+    return spec.lower(node, inputs, [values[node.outputs[0]]])
 
 
 def _operand(value: Value) -> Operand:
