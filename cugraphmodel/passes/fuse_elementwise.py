@@ -32,10 +32,10 @@ LOCAL_MEMORY = frozenset(("Cos", "Sin", "Tan"))
 
 CHEAP = frozenset(
     """
-    Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Div Equal Floor
-    Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Max Mean Min
-    Mul Neg Not Or PRelu Reciprocal Relu Round Shrink Sign Softsign Sqrt Sub Sum ThresholdedRelu
-    Where Xor
+    Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip DequantizeLinear
+    Div Equal Floor Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less
+    LessOrEqual Max Mean Min Mul Neg Not Or PRelu QuantizeLinear Reciprocal Relu Round Shrink Sign
+    Softsign Sqrt Sub Sum ThresholdedRelu Where Xor
     """.split()  # noqa: SIM905
 )
 """Operators so cheap that each element of a larger tensor may compute again what it repeats."""
@@ -131,12 +131,12 @@ class _Chains:
             node = self._graph.nodes[-place]
             if id(node) in member_ids or not self._fits(node, last, member_ids):
                 continue
-            is_small = self._num_inputs([*members, node]) <= MAX_OPERANDS
-            if not is_small and not patient:
+            reads_few = self._num_inputs([*members, node]) <= MAX_OPERANDS
+            if not reads_few and not patient:
                 continue
             members.append(node)
             member_ids.add(id(node))
-            num_fitting = len(members) if is_small else num_fitting
+            num_fitting = len(members) if reads_few else num_fitting
             for earlier in self._places_before(node):
                 heapq.heappush(waiting, earlier)
         return members[:num_fitting]

@@ -42,7 +42,7 @@ class Chain:
     """What a FusedElementwise computes: its attribute ``chain``.
 
     Attributes:
-        steps: C++ statements that define ``v0``, ``v1``, ... from the operands ``x0`` to ``x2``.
+        steps: C++ statements that define ``v0``, ``v1``, ... from the operands ``x0``, ``x1``, ...
         expression: of those; its value is cast to the result's type.
         result: dtype and shape, to which all operands broadcast.
     """
