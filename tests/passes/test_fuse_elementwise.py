@@ -200,12 +200,44 @@ def test_what_is_needed_elsewhere_ends_a_chain(opened_device: Device) -> None:
     assert ops_of(graph) == ["FusedElementwise", "Softmax", "FusedElementwise"]
 
 
-def test_state_is_not_fused_away() -> None:
-    """What takes the place of a state after each run is needed after the last node."""
-    graph = graph_of(_model("a = Add(x, z) y = Relu(a)")).replace(
-        state={"z": "a"}, inputs=("x", "w")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+def test_a_chain_gives_one_inner_result_as_well(dtype: str, opened_device: Device) -> None:
+    """The state of a recurrent cell, which the next step reads."""
+    body = (
+        "f = Sigmoid(x) i = Mul(f, z) c = Add(i, w) t = Tanh(c) h = Mul(t, f) "
+        "s = Softmax(h) y = Mul(s, c)"
     )
-    assert ops_of(fuse_elementwise(graph)) == ["Add", "Relu"]
+    graph = assert_changes_no_bit(_model(body, dtype), opened_device)
+    assert ops_of(graph) == ["FusedElementwise", "Softmax", "Mul"]
+    assert graph.nodes[0].outputs == ("h", "c")
+
+
+def test_an_inner_result_may_have_another_type(opened_device: Device) -> None:
+    body = "g = Greater(x, z) k = Where(g, x, w) y = Exp(k)"
+    graph = assert_changes_no_bit(_model(body), opened_device, ("y", "g"))
+    assert [node.outputs for node in graph.nodes] == [("y", "g")]
+
+
+@pytest.mark.parametrize(
+    ("body", "outputs", "left"),
+    [
+        ("a = Add(x, z) b = Abs(a) c = Exp(b) y = Mul(c, x)", ("y", "a", "b"), [1, 2]),
+        ("a = Add(w, w) y = Add(a, x)", ("y", "a"), [1, 1]),
+        ("a = Add(x, z) s = Softmax(a) t = Exp(a) y = Mul(t, s)", ("y",), [1, 1, 1]),
+    ],
+    ids=["two", "of another shape", "too early"],
+)
+def test_more_inner_results_are_nodes_of_their_own(
+    body: str, outputs: tuple[str, ...], left: list[int], opened_device: Device
+) -> None:
+    graph = assert_changes_no_bit(_model(body), opened_device, outputs)
+    assert [len(node.outputs) for node in graph.nodes] == left
+
+
+def test_what_takes_the_place_of_a_state_is_needed() -> None:
+    plain = graph_of(_model("a = Add(x, z) b = Abs(a) y = Relu(b)"))
+    graph = fuse_elementwise(plain.replace(state={"z": "a"}, inputs=("x", "w")))
+    assert [node.outputs for node in graph.nodes] == [("y", "a")]
 
 
 def test_a_chain_reads_six_tensors_at_most(opened_device: Device) -> None:

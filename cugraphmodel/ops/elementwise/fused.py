@@ -21,6 +21,7 @@ from cugraphmodel.ops.elementwise.elementwise import (
     SOURCE,
     Operand,
     elementwise_launch,
+    operand,
 )
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find, register
@@ -45,23 +46,29 @@ class Chain:
         steps: C++ statements that define ``v0``, ``v1``, ... from the operands ``x0``, ``x1``, ...
         expression: of those; its value is cast to the result's type.
         result: dtype and shape, to which all operands broadcast.
+        second: which step's value is the second result, and the dtype of that, if there is one.
     """
 
     steps: str
     expression: str
     result: TensorType
+    second: tuple[str, np.dtype] | None = None
 
 
 def compose(
-    nodes: Sequence[Node], values: Mapping[str, Value], literals: Mapping[tuple[int, str], str]
+    nodes: Sequence[Node],
+    values: Mapping[str, Value],
+    literals: Mapping[tuple[int, str], str],
+    second: str = "",
 ) -> tuple[tuple[str, ...], Chain]:
     """One chain of elementwise nodes.
 
     Args:
         nodes: in order of execution, each of them one step (:func:`is_one_step`); only they read
-            the results of all but the last one.
+            the results of all but the last one and the one that makes ``second``.
         values: at least those that the nodes read and make.
         literals: (position of a node, name of a value it reads) -> what stands for that value.
+        second: name of a value of the last one's shape that the chain gives as well; "" for none.
 
     Returns:
         Names of the values that the chain reads, and what it computes with them.
@@ -86,7 +93,12 @@ def compose(
         expression = _substituted(dict(launch.macros)["EXPRESSION"], words)
         known[result.name] = f"v{position}"
         steps.append(f"const auto v{position} = stored<{c_type(result.dtype)}>({expression}, a);")
-    chain = Chain(" ".join(steps[:-1]), expression, TensorType(result.dtype, result.shape))
+    chain = Chain(
+        " ".join(steps[:-1]),
+        expression,
+        TensorType(result.dtype, result.shape),
+        (known[second], values[second].dtype) if second else None,
+    )
     return tuple(inputs), chain
 
 
@@ -138,14 +150,16 @@ def _operand(value: Value) -> Operand:
 
 
 def _infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
-    result: TensorType = node.attributes["chain"].result
+    chain: Chain = node.attributes["chain"]
+    result = chain.result
     operands = [_operand(required(inputs, position)) for position in range(len(inputs))]
     shape = broadcast_shapes([item.shape for item in operands] + [result.shape])
     if shape != result.shape or len(inputs) > MAX_OPERANDS:
         raise Unsupported(
             f"Its operands do not broadcast to {list(result.shape)}, or are too many."
         )
-    return [result]
+    second = [] if chain.second is None else [TensorType(chain.second[1], result.shape)]
+    return [result, *second]
 
 
 def _lower(
@@ -153,9 +167,13 @@ def _lower(
 ) -> list[Launch]:
     chain: Chain = node.attributes["chain"]
     operands = [_operand(required(inputs, position)) for position in range(len(inputs))]
-    out = required(outputs)
-    target = Operand(out, out.dtype, out.shape)
-    return [elementwise_launch(chain.expression, operands, target, [MINUS_ZERO], steps=chain.steps)]
+    out, *more = (operand(required(outputs, position)) for position in range(len(outputs)))
+    second = (chain.second[0], more[0]) if chain.second is not None else None
+    return [
+        elementwise_launch(
+            chain.expression, operands, out, [MINUS_ZERO], steps=chain.steps, second=second
+        )
+    ]
 
 
 register(OpSpec("FusedElementwise", 1, _infer, _lower, domain="cugraphmodel"))
