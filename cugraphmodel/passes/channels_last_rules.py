@@ -142,6 +142,12 @@ def _elementwise(twins: Twins, node: Node) -> Conversion | None:
     return Conversion((converted,), tuple(reads), (y,), constants)
 
 
+def _quantization(twins: Twins, node: Node) -> Conversion | None:
+    """With one scale for all."""
+    is_whole = all(math.prod(twins.shape(name)) == 1 for name in filter(None, node.inputs[1:]))
+    return _elementwise(twins, node) if is_whole else None
+
+
 @_of_twin
 def _pool(twins: Twins, node: Node) -> Conversion | None:
     """MaxPool without indices, AveragePool."""
@@ -326,6 +332,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     **{("", op_type): _softmax for op_type in ("LogSoftmax", "Softmax")},
     **{("", op_type): _resize for op_type in ("Resize", "Upsample")},
     **{("", op_type): _view for op_type in VIEWS},
+    **{("", op_type): _quantization for op_type in ("DequantizeLinear", "QuantizeLinear")},
     ("", "BatchNormalization"): _batch_normalization,
     ("", "Concat"): _concat,
     ("", "Pad"): _pad,

@@ -9,31 +9,33 @@ import numpy as np
 
 from cugraphmodel.ir import Graph, Node, Parameters
 from cugraphmodel.ops.elementwise.elementwise import MAX_OPERANDS
-from cugraphmodel.ops.elementwise.fused import compose, literal_of
+from cugraphmodel.ops.elementwise.fused import compose, is_one_step, literal_of
 from cugraphmodel.passes.channels_last_rules import ELEMENTWISE
 from cugraphmodel.passes.rewrite import replace_nodes
 
 __all__ = ["fuse_elementwise"]
 
 MAX_STEPS = 16
+QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 MAX_RANK = 8
 """Axes that the kernel takes."""
 
 OPERATORS = frozenset(
     {("", op_type) for op_type in ELEMENTWISE}
+    | {(domain, name) for domain in ("", "com.microsoft") for name in QUANTIZATION}
     | {("cugraphmodel", "ChannelsLastBatchNormalization")}
 )
-"""Operators that are one launch of the elementwise kernel, as (domain, name)."""
+"""Operators that may be one launch of the elementwise kernel, as (domain, name)."""
 
 LOCAL_MEMORY = frozenset(("Cos", "Sin", "Tan"))
 """Operators whose functions need local memory for large angles."""
 
 CHEAP = frozenset(
     """
-    Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Div Equal Floor
-    Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Max Mean Min
-    Mul Neg Not Or PRelu Reciprocal Relu Round Shrink Sign Softsign Sqrt Sub Sum ThresholdedRelu
-    Where Xor
+    Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip DequantizeLinear
+    Div Equal Floor Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less
+    LessOrEqual Max Mean Min Mul Neg Not Or PRelu QuantizeLinear Reciprocal Relu Round Shrink Sign
+    Softsign Sqrt Sub Sum ThresholdedRelu Where Xor
     """.split()  # noqa: SIM905
 )
 """Operators so cheap that each element of a larger tensor may compute again what it repeats."""
@@ -44,11 +46,12 @@ def fuse_elementwise(graph: Graph) -> Graph:
 
     Takes: an elementwise node (``OPERATORS``) and, before it, further ones whose results only
     nodes of the chain read and no one needs after them. Such a result has the shape of the last
-    one, or a smaller one if its operator is cheap. A chain reads at most ``MAX_OPERANDS`` tensors,
-    not counting numbers that depend on no parameter, and has at most ``MAX_STEPS`` nodes.
+    one, or a smaller one if its operator is cheap. One of them, of the shape of the last one, may
+    be needed by others too, if they come after the chain. A chain reads at most ``MAX_OPERANDS``
+    tensors, not counting numbers that depend on no parameter, and has at most ``MAX_STEPS`` nodes.
 
     Gives: one FusedElementwise in the place of the last node and with its index. Each result is
-    rounded to its type as before, so that the bits of the last one are the same.
+    rounded to its type as before, so that the bits of what the chain gives are the same.
     """
     chains = _Chains(graph)
     replacements: dict[int, tuple[Sequence[Node], Node]] = {}
@@ -70,17 +73,26 @@ class _Chains:
         self._graph = graph
         self._readers = graph.consumers()
         self._kept = frozenset(graph.kept)
+        self._place = {id(node): number for number, node in enumerate(graph.nodes)}
         self._position = {
             name: number for number, node in enumerate(graph.nodes) for name in node.outputs if name
         }
+        self._may_join: dict[int, bool] = {}
         self._numbers: dict[str, np.generic] = {}
 
     def may_join(self, node: Node) -> bool:
         """Whether a node is one launch of the elementwise kernel that a chain can contain."""
+        if id(node) not in self._may_join:
+            self._may_join[id(node)] = self._is_step(node)
+        return self._may_join[id(node)]
+
+    def _is_step(self, node: Node) -> bool:
         if (node.domain, node.op_type) not in OPERATORS or node.op_type in LOCAL_MEMORY:
             return False
         shape = self._graph.values[node.outputs[0]].shape
-        return len(node.inputs) <= MAX_OPERANDS and len(shape) <= MAX_RANK and 0 not in shape
+        if len(shape) > MAX_RANK or 0 in shape:
+            return False
+        return is_one_step(node, self._graph.values)
 
     def ending_with(self, last: Node) -> list[Node]:
         """The nodes of the longest chain that is found, in order."""
@@ -96,11 +108,13 @@ class _Chains:
             for name in filter(None, node.inputs)
             if (text := self._literal(node, name)) is not None
         }
-        inputs, chain = compose(members, self._graph.values, literals)
+        member_ids = set(map(id, members))
+        needed = [node.outputs[0] for node in members[:-1] if self._is_needed(node, member_ids)]
+        inputs, chain = compose(members, self._graph.values, literals, *needed)
         return Node(
             "FusedElementwise",
             inputs,
-            last.outputs,
+            (*last.outputs, *needed),
             domain="cugraphmodel",
             attributes={"chain": chain},
             name=last.name,
@@ -113,20 +127,24 @@ class _Chains:
         Impatient, it leaves out each node with which it would read too many tensors. Patient, it
         goes on, and is cut off where it last read few enough.
         """
-        members, member_ids, num_fitting = [last], {id(last)}, 1
+        members, member_ids, num_fitting, num_needed = [last], {id(last)}, 1, 0
         waiting = self._places_before(last)
         heapq.heapify(waiting)
         while waiting and len(members) < MAX_STEPS:
             place = heapq.heappop(waiting)
             node = self._graph.nodes[-place]
-            if id(node) in member_ids or not self._fits(node, last, member_ids):
+            if id(node) in member_ids or not self._fits(node, last):
                 continue
-            is_small = self._num_inputs([*members, node]) <= MAX_OPERANDS
-            if not is_small and not patient:
+            is_needed = self._is_needed(node, member_ids)
+            if is_needed and (num_needed or not self._may_be_second(node, last, member_ids)):
+                continue
+            reads_few = self._num_inputs([*members, node]) <= MAX_OPERANDS
+            if not reads_few and not patient:
                 continue
             members.append(node)
             member_ids.add(id(node))
-            num_fitting = len(members) if is_small else num_fitting
+            num_needed += is_needed
+            num_fitting = len(members) if reads_few else num_fitting
             for earlier in self._places_before(node):
                 heapq.heappush(waiting, earlier)
         return members[:num_fitting]
@@ -135,16 +153,27 @@ class _Chains:
         """Positions, negative, of the nodes whose results a node reads."""
         return [-self._position[name] for name in node.inputs if name in self._position]
 
-    def _fits(self, node: Node, last: Node, member_ids: set[int]) -> bool:
-        """Whether only the members read a node's result, and each element is made once or cheap."""
-        if not self.may_join(node):
-            return False
+    def _fits(self, node: Node, last: Node) -> bool:
+        """Whether a node can be a step, and its elements are made once or are cheap."""
+        return self.may_join(node) and (
+            self._shape(node) == self._shape(last) or node.op_type in CHEAP
+        )
+
+    def _shape(self, node: Node) -> tuple[int, ...]:
+        return self._graph.values[node.outputs[0]].shape
+
+    def _is_needed(self, node: Node, member_ids: set[int]) -> bool:
+        """Whether something outside the chain needs a node's result."""
         (result,) = node.outputs
-        values = self._graph.values
-        return (
-            result not in self._kept
-            and all(id(reader) in member_ids for reader in self._readers[result])
-            and (values[result].shape == values[last.outputs[0]].shape or node.op_type in CHEAP)
+        return result in self._kept or not all(
+            id(reader) in member_ids for reader in self._readers[result]
+        )
+
+    def _may_be_second(self, node: Node, last: Node, member_ids: set[int]) -> bool:
+        """Whether a chain can give a node's result as well, in time for those that need it."""
+        outside = [r for r in self._readers[node.outputs[0]] if id(r) not in member_ids]
+        return self._shape(node) == self._shape(last) and all(
+            self._place[id(reader)] > self._place[id(last)] for reader in outside
         )
 
     def _num_inputs(self, members: Sequence[Node]) -> int:

@@ -135,6 +135,7 @@ RULES_IN_A_REGION = [
     ("t = Relu(h)", "Relu"),
     ("t = PRelu(h, per_channel)", "PRelu"),
     ("t = Clip(h, low, one)", "Clip"),
+    ("q = QuantizeLinear(h, one) t = DequantizeLinear(q, one)", "QuantizeLinear"),
     ("t = Add(h, one)", "Add"),
     ("t = Sub(per_channel, h)", "Sub"),
     ("t = Mul(h, full)", "Mul"),

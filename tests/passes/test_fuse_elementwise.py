@@ -200,12 +200,44 @@ def test_what_is_needed_elsewhere_ends_a_chain(opened_device: Device) -> None:
     assert ops_of(graph) == ["FusedElementwise", "Softmax", "FusedElementwise"]
 
 
-def test_state_is_not_fused_away() -> None:
-    """What takes the place of a state after each run is needed after the last node."""
-    graph = graph_of(_model("a = Add(x, z) y = Relu(a)")).replace(
-        state={"z": "a"}, inputs=("x", "w")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+def test_a_chain_gives_one_inner_result_as_well(dtype: str, opened_device: Device) -> None:
+    """The state of a recurrent cell, which the next step reads."""
+    body = (
+        "f = Sigmoid(x) i = Mul(f, z) c = Add(i, w) t = Tanh(c) h = Mul(t, f) "
+        "s = Softmax(h) y = Mul(s, c)"
     )
-    assert ops_of(fuse_elementwise(graph)) == ["Add", "Relu"]
+    graph = assert_changes_no_bit(_model(body, dtype), opened_device)
+    assert ops_of(graph) == ["FusedElementwise", "Softmax", "Mul"]
+    assert graph.nodes[0].outputs == ("h", "c")
+
+
+def test_an_inner_result_may_have_another_type(opened_device: Device) -> None:
+    body = "g = Greater(x, z) k = Where(g, x, w) y = Exp(k)"
+    graph = assert_changes_no_bit(_model(body), opened_device, ("y", "g"))
+    assert [node.outputs for node in graph.nodes] == [("y", "g")]
+
+
+@pytest.mark.parametrize(
+    ("body", "outputs", "left"),
+    [
+        ("a = Add(x, z) b = Abs(a) c = Exp(b) y = Mul(c, x)", ("y", "a", "b"), [1, 2]),
+        ("a = Add(w, w) y = Add(a, x)", ("y", "a"), [1, 1]),
+        ("a = Add(x, z) s = Softmax(a) t = Exp(a) y = Mul(t, s)", ("y",), [1, 1, 1]),
+    ],
+    ids=["two", "of another shape", "too early"],
+)
+def test_more_inner_results_are_nodes_of_their_own(
+    body: str, outputs: tuple[str, ...], left: list[int], opened_device: Device
+) -> None:
+    graph = assert_changes_no_bit(_model(body), opened_device, outputs)
+    assert [len(node.outputs) for node in graph.nodes] == left
+
+
+def test_what_takes_the_place_of_a_state_is_needed() -> None:
+    plain = graph_of(_model("a = Add(x, z) b = Abs(a) y = Relu(b)"))
+    graph = fuse_elementwise(plain.replace(state={"z": "a"}, inputs=("x", "w")))
+    assert [node.outputs for node in graph.nodes] == [("y", "a")]
 
 
 def test_a_chain_reads_six_tensors_at_most(opened_device: Device) -> None:
@@ -293,6 +325,35 @@ def test_a_normalisation_in_channels_last_form_is_fused(opened_device: Device) -
     assert "FusedElementwise" in ops_of(graph)
     assert not {"Relu", "BatchNormalization"} & set(ops_of(graph))
     assert_as_exact(model, run_passes, opened_device)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_quantised_in_between(dtype: str, opened_device: Device) -> None:
+    """As files with fake quantisation have it; scales and zero points are parameters."""
+    model = build(
+        "(float[3,8] x, float[3,8] z) => (float[A] y)",
+        "r = Clip(x, low, high) q = QuantizeLinear(r, scale, zero) "
+        "d = DequantizeLinear(q, scale, zero) y = Add(d, z)",
+        opset=21,
+        low=np.array(-1, np.float32),
+        high=np.array(3, np.float32),
+        scale=np.array(0.017, np.float32),
+        zero=np.array(7, dtype),
+    )
+    graph = assert_changes_no_bit(model, opened_device)
+    assert ops_of(graph) == ["FusedElementwise"]
+    assert_same_results(model, fuse_elementwise, opened_device)
+
+
+def test_scales_by_axis_are_no_step(opened_device: Device) -> None:
+    model = build(
+        "(float[3,8] x) => (float[A] y)",
+        "r = Relu(x) q = QuantizeLinear(r, scale, zero) y = DequantizeLinear(q, scale, zero)",
+        scale=np.linspace(0.01, 0.02, 8, dtype=np.float32),
+        zero=np.arange(8, dtype=np.uint8),
+    )
+    graph = assert_changes_no_bit(model, opened_device)
+    assert ops_of(graph) == ["Relu", "QuantizeLinear", "DequantizeLinear"]
 
 
 def test_agrees_with_onnx_runtime(opened_device: Device) -> None:

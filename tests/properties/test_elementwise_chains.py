@@ -90,14 +90,14 @@ def chains(draw: st.DrawFn) -> Chains:
     graph = Chains()
     for _ in range(draw(st.integers(1, 3))):
         graph.add_input(draw(st.sampled_from(DTYPES)), draw(st.sampled_from(SHAPES)))
-    for _ in range(draw(st.integers(2, DEPTH))):
+    for _ in range(draw(st.integers(3, DEPTH))):
         _add_node(draw, graph)
     return graph
 
 
 def _add_node(draw: st.DrawFn, graph: Chains) -> None:
     names = list(graph.values)
-    x = draw(st.sampled_from([*names[-2:], *names]))
+    x = draw(st.sampled_from([*names[-1:] * 6, *names]))
     dtype, shape = graph.values[x]
     kind = kind_of(dtype)
     form = draw(

@@ -2,6 +2,7 @@
 
 #include "activations.cuh"
 #include "narrow.cuh"
+#include "quantization.cuh"
 #include "scalar_functions.cuh"
 
 // out = EXPRESSION, element by element, with NumPy broadcasting.
@@ -13,6 +14,7 @@
 // Macros
 //   EXPRESSION           of x0 .. x5 (operands as Acc types) and the float attributes a, b
 //   STEPS                statements before it, for a chain of operators; may be left out
+//   SECOND, SECOND_TYPE  what goes to `second`, and its element type; may be left out
 //   OPERANDS             how many there are, 1 to 6
 //   OUT_TYPE, TYPE0..5   element types
 //   STEP0..5             innermost stride of each operand: 1 or 0 (repeats)
@@ -22,6 +24,13 @@
 
 #ifndef STEPS
 #define STEPS
+#endif
+#ifdef SECOND
+#define HAS_SECOND 1
+#else
+#define HAS_SECOND 0
+#define SECOND 0
+#define SECOND_TYPE OUT_TYPE
 #endif
 #if OPERANDS < 2
 #define TYPE1 OUT_TYPE
@@ -85,32 +94,52 @@ CG_DEV Values<T> load(const T* in, const Strides& strides, const Position& posit
   return x;
 }
 
-// What would come back of x from a tensor of T. The sum with minus zero is any float itself, and
+// What would come back of x from a tensor of T.
+template <typename T, typename X>
+CG_DEV typename Acc<T>::type rounded(X x) {
+  return cg_cast<typename Acc<T>::type>(cg_cast<T>(x));
+}
+
+// The same, at the end of a step. The sum with minus zero is any float itself, and
 // keeps the compiler from making one operation of a product in one step and a sum in the next: it
 // does not know that `minus_zero` is.
 template <typename T, typename X>
 CG_DEV typename Acc<T>::type stored(X x, [[maybe_unused]] float minus_zero) {
-  typedef typename Acc<T>::type A;
-  const A value = cg_cast<A>(cg_cast<T>(x));
   if constexpr (CgSame<T, float>::value || CgSame<T, double>::value) {
-    return value + T(minus_zero);
+    return rounded<T>(x) + T(minus_zero);
   } else {
-    return value;
+    return rounded<T>(x);
   }
 }
 
+struct Results {
+  OUT_TYPE first;
+  SECOND_TYPE second;
+};
+
 template <typename T0, typename T1, typename T2, typename T3, typename T4, typename T5>
-CG_DEV OUT_TYPE apply([[maybe_unused]] T0 x0, [[maybe_unused]] T1 x1, [[maybe_unused]] T2 x2,
-                      [[maybe_unused]] T3 x3, [[maybe_unused]] T4 x4, [[maybe_unused]] T5 x5,
-                      [[maybe_unused]] float a, [[maybe_unused]] float b) {
+CG_DEV Results apply([[maybe_unused]] T0 x0, [[maybe_unused]] T1 x1, [[maybe_unused]] T2 x2,
+                     [[maybe_unused]] T3 x3, [[maybe_unused]] T4 x4, [[maybe_unused]] T5 x5,
+                     [[maybe_unused]] float a, [[maybe_unused]] float b) {
   STEPS
-  return cg_cast<OUT_TYPE>(EXPRESSION);
+  return {cg_cast<OUT_TYPE>(EXPRESSION), cg_cast<SECOND_TYPE>(SECOND)};
+}
+
+template <typename T>
+CG_DEV void store(T* out, const Pack4<T>& values, int count) {
+  if (VECTOR == 4 && count == 4) {
+    cg_store4(out, values);
+  } else {
+    for (int k = 0; k < VECTOR; ++k) {
+      if (k < count) out[k] = values.v[k];
+    }
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
     elementwise(OUT_TYPE* out, const TYPE0* in0, const TYPE1* in1, const TYPE2* in2,
-                const TYPE3* in3, const TYPE4* in4, const TYPE5* in5, long long size, Dims shape,
-                Strides strides, float a, float b) {
+                const TYPE3* in3, const TYPE4* in4, const TYPE5* in5, SECOND_TYPE* second,
+                long long size, Dims shape, Strides strides, float a, float b) {
   const Index first = (Index(blockIdx.x) * blockDim.x + threadIdx.x) * VECTOR;
   if (first >= Index(size)) return;
 
@@ -133,14 +162,13 @@ extern "C" __global__ void __launch_bounds__(128)
   const Values<TYPE4> x4 = load<4, STEP4>(in4, strides, position, count);
   const Values<TYPE5> x5 = load<5, STEP5>(in5, strides, position, count);
   Pack4<OUT_TYPE> y;
+  Pack4<SECOND_TYPE> z;
   for (int k = 0; k < VECTOR; ++k) {
-    y.v[k] = apply(x0.v[k], x1.v[k], x2.v[k], x3.v[k], x4.v[k], x5.v[k], a, b);
+    const Results results =
+        apply(x0.v[k], x1.v[k], x2.v[k], x3.v[k], x4.v[k], x5.v[k], a, b);
+    y.v[k] = results.first;
+    z.v[k] = results.second;
   }
-  if (VECTOR == 4 && count == 4) {
-    cg_store4(out + first, y);
-  } else {
-    for (int k = 0; k < VECTOR; ++k) {
-      if (k < count) out[first + k] = y.v[k];
-    }
-  }
+  store(out + first, y, count);
+  if (HAS_SECOND) store(second + first, z, count);
 }

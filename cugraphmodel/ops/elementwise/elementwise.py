@@ -19,6 +19,7 @@ from cugraphmodel.ops.strides import broadcast_strides, merge_axes
 
 __all__ = [
     "MAX_OPERANDS",
+    "SOURCE",
     "Operand",
     "elementwise_launch",
     "operand",
@@ -50,6 +51,7 @@ def elementwise_launch(
     scalars: Sequence[float] = (),
     *,
     steps: str = "",
+    second: tuple[str, Operand] | None = None,
 ) -> Launch:
     """A launch of ``output = expression``.
 
@@ -60,6 +62,7 @@ def elementwise_launch(
         output: may be one of the operands.
         scalars: at most two, passed as float32.
         steps: C++ statements before the expression, which may use what they define.
+        second: another expression, and an output of the same shape that it goes to.
     """
     rank = len(output.shape)
     shape, strides = merge_axes(
@@ -80,6 +83,7 @@ def elementwise_launch(
             output.source,
             *(item.source for item in operands),
             *[None] * (MAX_OPERANDS - len(operands)),
+            None if second is None else second[1].source,
             np.int64(size),
             dims(*shape),
             np.concatenate([dims(*stride) for stride in strides]),
@@ -88,6 +92,7 @@ def elementwise_launch(
         ),
         macros=(
             *([("STEPS", steps)] if steps else []),
+            *([] if second is None else _second_macros(*second)),
             ("EXPRESSION", expression),
             ("OUT_TYPE", c_type(output.dtype)),
             ("OPERANDS", str(len(operands))),
@@ -98,3 +103,7 @@ def elementwise_launch(
             ("INDEX", index_type(size)),
         ),
     )
+
+
+def _second_macros(expression: str, output: Operand) -> list[tuple[str, str]]:
+    return [("SECOND", expression), ("SECOND_TYPE", c_type(output.dtype))]

@@ -503,6 +503,15 @@ def _fused() -> Iterator[OpCase]:
         "float64",
         "const auto v0 = stored<double>(el_mul(x0, x1), a);",
     )
+    x, y = OpCase.random(8, 3, 7), OpCase.random(9, 7)
+    for dtype, c_name in (("float32", "float"), ("int8", "signed char")):
+        steps = f"const auto v0 = stored<{c_name}>(x0 * 3, a);"
+        result = TensorType(np.dtype("float32"), (3, 7))
+        chain = Chain(steps, "v0 + x1", result, ("v0", np.dtype(dtype)))
+        yield OpCase(
+            f"second_{dtype}", "FusedElementwise", [x, y], {"chain": chain}, opset=1,
+            domain="cugraphmodel", num_outputs=2, expected=functools.partial(_two, dtype),
+        )  # fmt: skip
     for count in (1, 4, 5, 6):
         shapes = [(5, 1, 4), (3, 1), (4,), (5, 3, 4), (), (1, 3, 4)]
         data = [OpCase.random(10 + k, *shape) for k, shape in enumerate(shapes[:count])]
@@ -515,6 +524,11 @@ def _fused() -> Iterator[OpCase]:
     yield _fused_case(
         "mixed_types", "x0 ? double(x1) + x2 : x3 + x4 * x5", mixed, _mixed, "float64"
     )
+
+
+def _two(dtype: str, x: Array, y: Array) -> list[Array]:
+    inner = (x * np.float32(3)).astype(dtype)
+    return [inner + y.astype(np.float64), inner]
 
 
 def _weighted_sum(*data: Array) -> Array:

@@ -16,12 +16,18 @@ import numpy as np
 from cugraphmodel.dtypes import DTYPES, c_type, kind_of
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import required
-from cugraphmodel.ops.elementwise.elementwise import MAX_OPERANDS, Operand, elementwise_launch
+from cugraphmodel.ops.elementwise.elementwise import (
+    MAX_OPERANDS,
+    SOURCE,
+    Operand,
+    elementwise_launch,
+    operand,
+)
 from cugraphmodel.ops.launch import Launch
 from cugraphmodel.ops.spec import OpSpec, Unsupported, find, register
 from cugraphmodel.ops.strides import broadcast_shapes
 
-__all__ = ["Chain", "compose", "literal_of"]
+__all__ = ["Chain", "compose", "is_one_step", "literal_of"]
 
 _WORD = re.compile(r"\b(?:x\d|a|b|OUT_TYPE)\b")
 """What an operator's expression calls its operands, its attributes and its result's type."""
@@ -37,26 +43,32 @@ class Chain:
     """What a FusedElementwise computes: its attribute ``chain``.
 
     Attributes:
-        steps: C++ statements that define ``v0``, ``v1``, ... from the operands ``x0`` to ``x2``.
+        steps: C++ statements that define ``v0``, ``v1``, ... from the operands ``x0``, ``x1``, ...
         expression: of those; its value is cast to the result's type.
         result: dtype and shape, to which all operands broadcast.
+        second: which step's value is the second result, and the dtype of that, if there is one.
     """
 
     steps: str
     expression: str
     result: TensorType
+    second: tuple[str, np.dtype] | None = None
 
 
 def compose(
-    nodes: Sequence[Node], values: Mapping[str, Value], literals: Mapping[tuple[int, str], str]
+    nodes: Sequence[Node],
+    values: Mapping[str, Value],
+    literals: Mapping[tuple[int, str], str],
+    second: str = "",
 ) -> tuple[tuple[str, ...], Chain]:
     """One chain of elementwise nodes.
 
     Args:
-        nodes: in order of execution; only they read the results of all but the last one. Each is
-            an operator that is one launch of the elementwise kernel by itself.
+        nodes: in order of execution, each of them one step (:func:`is_one_step`); only they read
+            the results of all but the last one and the one that makes ``second``.
         values: at least those that the nodes read and make.
         literals: (position of a node, name of a value it reads) -> what stands for that value.
+        second: name of a value of the last one's shape that the chain gives as well; "" for none.
 
     Returns:
         Names of the values that the chain reads, and what it computes with them.
@@ -66,7 +78,7 @@ def compose(
     steps: list[str] = []
     for position, node in enumerate(nodes):
         result = values[node.outputs[0]]
-        launch = _launch_of(node, values)
+        (launch,) = _launches_of(node, values)
         words = {"OUT_TYPE": c_type(result.dtype)}
         for name, scalar in zip("ab", launch.args[-2:], strict=True):
             assert isinstance(scalar, np.float32)  # as elementwise_launch passes them
@@ -81,7 +93,12 @@ def compose(
         expression = _substituted(dict(launch.macros)["EXPRESSION"], words)
         known[result.name] = f"v{position}"
         steps.append(f"const auto v{position} = stored<{c_type(result.dtype)}>({expression}, a);")
-    chain = Chain(" ".join(steps[:-1]), expression, TensorType(result.dtype, result.shape))
+    chain = Chain(
+        " ".join(steps[:-1]),
+        expression,
+        TensorType(result.dtype, result.shape),
+        (known[second], values[second].dtype) if second else None,
+    )
     return tuple(inputs), chain
 
 
@@ -114,12 +131,17 @@ def _float_literal(value: float) -> str:
     return f"({value.hex()}f)"
 
 
-def _launch_of(node: Node, values: Mapping[str, Value]) -> Launch:
+def is_one_step(node: Node, values: Mapping[str, Value]) -> bool:
+    """Whether a node of one output that is not empty is one launch of the elementwise kernel."""
+    launches = _launches_of(node, values)
+    return len(launches) == 1 and launches[0].source == SOURCE
+
+
+def _launches_of(node: Node, values: Mapping[str, Value]) -> Sequence[Launch]:
     spec = find(node.domain, node.op_type, node.version)
     assert spec is not None  # the front let only known operators pass
     inputs = [values[name] if name else None for name in node.inputs]
-    (launch,) = spec.lower(node, inputs, [values[node.outputs[0]]])
-    return launch
+    return spec.lower(node, inputs, [values[node.outputs[0]]])
 
 
 def _operand(value: Value) -> Operand:
@@ -128,14 +150,16 @@ def _operand(value: Value) -> Operand:
 
 
 def _infer(node: Node, inputs: Sequence[Value | None]) -> list[TensorType]:
-    result: TensorType = node.attributes["chain"].result
+    chain: Chain = node.attributes["chain"]
+    result = chain.result
     operands = [_operand(required(inputs, position)) for position in range(len(inputs))]
     shape = broadcast_shapes([item.shape for item in operands] + [result.shape])
     if shape != result.shape or len(inputs) > MAX_OPERANDS:
         raise Unsupported(
             f"Its operands do not broadcast to {list(result.shape)}, or are too many."
         )
-    return [result]
+    second = [] if chain.second is None else [TensorType(chain.second[1], result.shape)]
+    return [result, *second]
 
 
 def _lower(
@@ -143,11 +167,15 @@ def _lower(
 ) -> list[Launch]:
     chain: Chain = node.attributes["chain"]
     operands = [_operand(required(inputs, position)) for position in range(len(inputs))]
-    out = required(outputs)
-    if not out.size:
+    out, *more = (operand(required(outputs, position)) for position in range(len(outputs)))
+    if not chain.result.size:
         return []
-    target = Operand(out, out.dtype, out.shape)
-    return [elementwise_launch(chain.expression, operands, target, [MINUS_ZERO], steps=chain.steps)]
+    second = (chain.second[0], more[0]) if chain.second is not None else None
+    return [
+        elementwise_launch(
+            chain.expression, operands, out, [MINUS_ZERO], steps=chain.steps, second=second
+        )
+    ]
 
 
 register(OpSpec("FusedElementwise", 1, _infer, _lower, domain="cugraphmodel"))

@@ -1,4 +1,8 @@
-"""QuantizeLinear and DequantizeLinear."""
+"""QuantizeLinear and DequantizeLinear.
+
+With one scale for all and integers of C++ they are elementwise operators; else they have kernels of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import numpy.typing as npt
 from cugraphmodel.dtypes import BFLOAT16, c_type, from_onnx
 from cugraphmodel.ir import Node, TensorType, Value
 from cugraphmodel.ops.arguments import check_dtype, normalize_axis, optional, required
+from cugraphmodel.ops.elementwise.elementwise import Operand, elementwise_launch, operand
 from cugraphmodel.ops.launch import Launch, ceil_div, index_type
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 
@@ -23,8 +28,9 @@ VECTOR = 4
 INT32, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "float32", "float64"))
 REAL = (np.dtype("float16"), FLOAT32, BFLOAT16)
 POWER_OF_TWO = np.dtype(ml_dtypes.float8_e8m0fnu)
+INTEGERS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16")))
 QUANTIZED = (
-    *map(np.dtype, ("int8", "uint8", "int16", "uint16")),
+    *INTEGERS,
     *map(np.dtype, (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)),
     *map(np.dtype, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz)),
     *map(np.dtype, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz)),
@@ -150,10 +156,25 @@ def _infer_dequantize(node: Node, inputs: Sequence[Value | None]) -> Sequence[Te
     return [TensorType(dtype, x.shape)]
 
 
+def _is_elementwise(scale: Value, quantized: np.dtype) -> bool:
+    return scale.size == 1 and len(scale.shape) <= 1 and quantized in (*INTEGERS, INT32)
+
+
+def _elementwise(expression: str, inputs: Sequence[Value | None], y: Value) -> list[Launch]:
+    x, *numbers = filter(None, inputs)
+    operands = [operand(x), *(Operand(number, number.dtype, ()) for number in numbers)]
+    return [elementwise_launch(expression, operands, operand(y))]
+
+
 def _lower_quantize(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
     x, scale, y = required(inputs), required(inputs, 1), required(outputs)
+    if _is_elementwise(scale, y.dtype):
+        rounded = f"rounded<{c_type(_division_dtype(node, x, scale))}>"
+        zero = f"({c_type(y.dtype)})0" if optional(inputs, 2) is None else "x2"
+        quotient = f"{rounded}({rounded}(x0) / {rounded}(x1))"
+        return _elementwise(f"cg_quantize({quotient}, {zero})", inputs, y)
     macros = (
         ("SCALAR", c_type(x.dtype)),
         ("QUANTIZED", c_type(y.dtype)),
@@ -166,7 +187,11 @@ def _lower_quantize(
 def _lower_dequantize(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    x, y = required(inputs), required(outputs)
+    x, scale, y = required(inputs), required(inputs, 1), required(outputs)
+    if _is_elementwise(scale, x.dtype):
+        wide = "(int)" if x.dtype in INTEGERS else "(long long)"
+        zero = "" if optional(inputs, 2) is None else f" - {wide}x2"
+        return _elementwise(f"float({wide}x0{zero}) * cg_cast<float>(x1)", inputs, y)
     macros = (("SCALAR", c_type(y.dtype)), ("QUANTIZED", c_type(x.dtype)))
     return [_launch("dequantize_linear", node, inputs, y, macros)]
 
