@@ -9,6 +9,7 @@ from cugraphmodel.ops.matmul.tensor_core import Arithmetic
 from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
+from cugraphmodel.passes.fold_scale import fold_scale
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_add_norm import fuse_add_norm
 from cugraphmodel.passes.fuse_attention import fuse_attention
@@ -55,4 +56,4 @@ def run_passes(graph: Graph, arithmetics: Mapping[str, Arithmetic] | None = None
     """
     for run in PASSES:
         graph = run(graph)
-    return use_tensor_cores(graph, arithmetics) if arithmetics else graph
+    return fold_scale(use_tensor_cores(graph, arithmetics)) if arithmetics else graph
