@@ -209,10 +209,6 @@ struct LeftFactors {
     }
   }
 
-  // The element of the left operand at a depth, multiplied.
-  CG_DEV float times(float element, int k) const {
-    return kScaled ? element * float(factors[k]) : element;
-  }
   CG_DEV LeftFactors from(int depth0, int depth_end) const {
     return {kScaled ? factors + depth0 : nullptr, depth_end - depth0};
   }
@@ -253,8 +249,8 @@ CG_DEV float cut_off(int depth) {
   return 4.2995e-8f * (num_steps + 1) / 2;
 }
 
-// sums += left @ right^T over one tile from depth0 on; it has zeros beyond `depth`. `small` has what
-// tf32x3 adds up apart.
+// sums += left @ right^T over the `depth` of one tile, which begins at depth0 and has zeros beyond it.
+// `small` has what tf32x3 adds up apart.
 template <typename Factors>
 CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, Factors factors,
                            int depth0, int depth, int thread, Sums& sums, Sums& small) {
@@ -271,7 +267,7 @@ CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, Fa
       multiply(small, high.left, low.right);
     }
     add(sums, large);
-    add(small, large, cut_off(depth - depth0));
+    add(small, large, cut_off(depth));
   } else {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
@@ -311,8 +307,8 @@ CG_DEV Sums multiply_all(Left left, Right right, int depth, LeftTiles& left_tile
     }
     cg_cp_async_commit();
     writing = writing + 1 == NUM_STAGES ? 0 : writing + 1;
-    multiply_tiles(left_tiles[reading], right_tiles[reading], factors, tile * TILE_DEPTH, depth,
-                   thread, sums, small);
+    multiply_tiles(left_tiles[reading], right_tiles[reading], factors, tile * TILE_DEPTH,
+                   depth - tile * TILE_DEPTH, thread, sums, small);
     reading = reading + 1 == NUM_STAGES ? 0 : reading + 1;
   }
   if constexpr (kArithmetic == tf32x3) add(sums, small);

@@ -18,13 +18,15 @@ struct Place {
   int column0;
   int batch;
   Operands matrices;
-  mma_tile::LeftFactors<LEFT_SCALE> factors;
   int rows;
   int columns;
   int depth;
+  mma_tile::LeftFactors<LEFT_SCALE> factors;
 
   CG_DEV float left(int row, int k) const {
-    return factors.times(element(matrices.left, row0 + row, rows, k), k);
+    const float x = element(matrices.left, row0 + row, rows, k);
+    if constexpr (LEFT_SCALE) return x * float(factors.factors[k]);
+    return x;
   }
   CG_DEV float right(int column, int k) const {
     return element(matrices.right, column0 + column, columns, k);
@@ -44,10 +46,10 @@ CG_DEV Place place_of(Operands base, const Scalar* scale, int rows, int columns,
           int(blockIdx.x % column_tiles * TILE_COLUMNS),
           batch,
           of_batch(base, batch, batch_rank, batch_shape, left_strides, right_strides),
-          {LEFT_SCALE ? scale + (long long)batch * depth : nullptr, depth},
           rows,
           columns,
-          depth};
+          depth,
+          {LEFT_SCALE ? scale + (long long)batch * depth : nullptr, depth}};
 }
 
 CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
