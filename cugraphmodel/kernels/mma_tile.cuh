@@ -168,6 +168,52 @@ struct Fragments {
   }
 };
 
+// Factors of the left operand's columns, or none. A product is rounded to the operand's type before
+// anything else becomes of it.
+template <bool kScaled, class T = Scalar>
+struct LeftFactors {
+  struct __align__(4) Word {
+    T v[4 / sizeof(T)];
+  };
+  const T* factors;  // for all of the depth; 16-byte aligned
+  int depth;
+
+  // Multiplies fragments of an mma whose depth begins at k0.
+  CG_DEV void apply(unsigned (*left)[4], int k0, int thread) const {
+    if constexpr (kScaled) {
+#pragma unroll
+      for (int chunk = 0; chunk < 2; ++chunk) {
+        const int k = k0 + chunk * kChunkElements + thread % 4 * (kChunkElements / 4);
+        if (k >= depth) continue;
+        const Word word = *reinterpret_cast<const Word*>(factors + k);
+#pragma unroll
+        for (int n = 0; n < kMmaRows * 2; ++n) {
+          unsigned& elements = left[n / 2][2 * chunk + n % 2];
+          elements = product(elements, word);
+        }
+      }
+    }
+  }
+  static CG_DEV unsigned product(unsigned elements, const Word& word) {
+    if constexpr (sizeof(T) == 4) {
+      return __float_as_uint(__uint_as_float(elements) * word.v[0]);
+    } else {
+      unsigned result = 0;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        T element;
+        element.bits = uint16_t(elements >> 16 * i);
+        result |= unsigned(T(float(element) * float(word.v[i])).bits) << 16 * i;
+      }
+      return result;
+    }
+  }
+
+  CG_DEV LeftFactors from(int depth0, int depth_end) const {
+    return {kScaled ? factors + depth0 : nullptr, depth_end - depth0};
+  }
+};
+
 CG_DEV void multiply(Sums& sums, const unsigned (*left)[4], const unsigned (*right)[2]) {
 #pragma unroll
   for (int i = 0; i < kMmaRows; ++i) {
@@ -203,16 +249,18 @@ CG_DEV float cut_off(int depth) {
   return 4.2995e-8f * (num_steps + 1) / 2;
 }
 
-// sums += left @ right^T over the `depth` of one tile, beyond which it has zeros. `small` has what
-// tf32x3 adds up apart.
-CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, int depth, int thread,
-                           Sums& sums, Sums& small) {
+// sums += left @ right^T over the `depth` of one tile, which begins at depth0 and has zeros beyond it.
+// `small` has what tf32x3 adds up apart.
+template <typename Factors>
+CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, Factors factors,
+                           int depth0, int depth, int thread, Sums& sums, Sums& small) {
   if constexpr (kArithmetic == tf32x3) {
     Sums large;
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       Fragments high;
       high.load(left_tile, right_tile, thread, step);
+      factors.apply(high.left, depth0 + step * kStepDepth, thread);
       const Fragments low = high.split();
       multiply(small, low.left, high.right);
       multiply(large, high.left, high.right);
@@ -225,6 +273,7 @@ CG_DEV void multiply_tiles(const Scalar* left_tile, const Scalar* right_tile, in
     for (int step = 0; step < kSteps; ++step) {
       Fragments fragments;
       fragments.load(left_tile, right_tile, thread, step);
+      factors.apply(fragments.left, depth0 + step * kStepDepth, thread);
       if constexpr (kArithmetic == tf32) fragments.round_to_tf32();
       multiply(sums, fragments.left, fragments.right);
     }
@@ -235,9 +284,9 @@ typedef Scalar LeftTiles[NUM_STAGES][TILE_ROWS * TILE_DEPTH];
 typedef Scalar RightTiles[NUM_STAGES][TILE_COLUMNS * TILE_DEPTH];
 
 // left @ right^T over a depth. Left and Right have load(tile, thread), as Rows has.
-template <typename Left, typename Right>
+template <typename Left, typename Right, bool kScaled = false>
 CG_DEV Sums multiply_all(Left left, Right right, int depth, LeftTiles& left_tiles,
-                         RightTiles& right_tiles, int thread) {
+                         RightTiles& right_tiles, int thread, LeftFactors<kScaled> factors = {}) {
   const int num_tiles = (depth - 1) / TILE_DEPTH + 1;
   Sums sums, small;
 #pragma unroll
@@ -258,8 +307,8 @@ CG_DEV Sums multiply_all(Left left, Right right, int depth, LeftTiles& left_tile
     }
     cg_cp_async_commit();
     writing = writing + 1 == NUM_STAGES ? 0 : writing + 1;
-    multiply_tiles(left_tiles[reading], right_tiles[reading], depth - tile * TILE_DEPTH, thread, sums,
-                   small);
+    multiply_tiles(left_tiles[reading], right_tiles[reading], factors, tile * TILE_DEPTH,
+                   depth - tile * TILE_DEPTH, thread, sums, small);
     reading = reading + 1 == NUM_STAGES ? 0 : reading + 1;
   }
   if constexpr (kArithmetic == tf32x3) add(sums, small);

@@ -7,6 +7,7 @@ from cugraphmodel.passes.channels_last import channels_last
 from cugraphmodel.passes.drop_expand import drop_expand
 from cugraphmodel.passes.drop_identity import drop_identity
 from cugraphmodel.passes.fold_batchnorm import fold_batchnorm
+from cugraphmodel.passes.fold_scale import fold_scale
 from cugraphmodel.passes.fuse_activation import fuse_activation
 from cugraphmodel.passes.fuse_add_norm import fuse_add_norm
 from cugraphmodel.passes.fuse_attention import fuse_attention
@@ -42,8 +43,8 @@ FUSIONS = (
 
 LAYOUTS = (
     channels_last,
-    fuse_squeeze,
     view_transposes,
+    fuse_squeeze,
     drop_expand,
     fuse_elementwise,
 )
@@ -66,4 +67,4 @@ def run_passes(graph: Graph, numerics: Numerics | None = None) -> Graph:
         graph = narrow_floats(graph, chosen.storage)
     for run in LAYOUTS:
         graph = run(graph)
-    return use_tensor_cores(graph, chosen.arithmetics)
+    return fold_scale(use_tensor_cores(graph, chosen.arithmetics))

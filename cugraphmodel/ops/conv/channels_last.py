@@ -2,6 +2,7 @@
 
 ``ChannelsLastConv`` takes x [N, *input, C], weights [M, *kernel, C / group], bias [M] or none and
 residual [N, *output, M] or none, and gives ``activation(sum + bias + residual)`` [N, *output, M].
+A 1x1 convolution on tensor cores takes a scale [N, 1.., C] as well, by which it multiplies x first.
 ``ChannelsLastDirectConv`` does the same for groups of few filters, with weights
 [*kernel, C / group, M]. Attributes are those of ``FusedConv``.
 """
@@ -45,9 +46,11 @@ from cugraphmodel.ops.matmul.tensor_core import (
 from cugraphmodel.ops.spec import OpSpec, Unsupported, register
 from cugraphmodel.ops.window import Window, output_window
 
-__all__ = ["conv_fits_tensor_cores"]
+__all__ = ["conv_fits_tensor_cores", "conv_takes_scale"]
 
 DIRECT_THREADS = 128
+MIN_POSITIONS = 256
+"""Of one of several images that are products of their own: fewer would leave tiles empty."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class _Conv:
     weights: Value
     bias: Value | None
     residual: Value | None
+    scale: Value | None
     window: Window
     channels: int
     filters: int
@@ -89,15 +93,24 @@ class _Conv:
         if bias is not None and bias.shape != (all_filters,):
             raise Unsupported(f"A bias of shape {bias.shape} does not fit {all_filters} filters.")
         window = output_window(node.attributes, x.shape[1:-1], kernel)
-        residual = optional(inputs, 3)
+        residual, scale = optional(inputs, 3), optional(inputs, 4)
         filters = all_filters // groups
-        conv = _Conv(x, weights, bias, residual, window, channels, filters, groups, node.attributes)
+        conv = _Conv(
+            *(x, weights, bias, residual, scale),
+            *(window, channels, filters, groups, node.attributes),
+        )
         if residual is not None:
             check_dtype(residual, (x.dtype,))
             if residual.shape != conv.output_shape:
                 raise Unsupported(
                     f"A residual of shape {residual.shape} does not fit {conv.output_shape}."
                 )
+        if scale is not None:
+            check_dtype(scale, (x.dtype,))
+            if scale.shape != (x.shape[0], *(1,) * (len(x.shape) - 2), x.shape[-1]):
+                raise Unsupported(f"A scale of shape {scale.shape} does not fit {x}.")
+            if "arithmetic" not in node.attributes or groups > 1 or not window.is_identity:
+                raise Unsupported("Only 1x1 convolutions on tensor cores take a scale.")
         return conv
 
     @property
@@ -106,10 +119,17 @@ class _Conv:
 
     @property
     def product(self) -> Product:
-        """Of a convolution in one group: rows are positions, columns are filters."""
+        """Of a convolution in one group: rows are positions, columns are filters.
+
+        With a scale each of several images is a product of its own.
+        """
         depth = self.window.num_taps * self.channels
-        rows = self.x.shape[0] * self.window.num_outputs
-        return Product(rows, self.filters, depth, transpose_right=True)
+        rows, images = self.window.num_outputs, self.x.shape[0]
+        if self.scale is None or images == 1:
+            return Product(images * rows, self.filters, depth, transpose_right=True)
+        return Product(
+            rows, self.filters, depth, (images,), (rows * depth,), (0,), transpose_right=True
+        )
 
     @property
     def is_depthwise(self) -> bool:
@@ -161,6 +181,19 @@ def conv_fits_tensor_cores(node: Node, inputs: Sequence[Value | None]) -> bool:
     return conv.groups == 1 and fits_tensor_cores(conv.product, conv.x.dtype, conv.channels)
 
 
+def conv_takes_scale(node: Node, inputs: Sequence[Value | None]) -> bool:
+    """Whether a ChannelsLastConv with a scale runs on tensor cores, and as fast as without."""
+    if "arithmetic" not in node.attributes or int(node.attributes.get("group", 1)) > 1:
+        return False
+    conv = _Conv.of(node, inputs[:4])
+    if not conv.window.is_identity:
+        return False
+    scaled = replace(conv, scale=inputs[4])
+    return (conv.x.shape[0] == 1 or scaled.product.rows >= MIN_POSITIONS) and fits_tensor_cores(
+        scaled.product, conv.x.dtype, conv.channels
+    )
+
+
 def _alternatives(node: Node, inputs: Sequence[Value | None]) -> Sequence[Mapping[str, Any]]:
     """Tilings, on tensor cores."""
     if "arithmetic" not in node.attributes:
@@ -176,7 +209,7 @@ def _launches_on_tensor_cores(
     epilogue = epilogue.with_activation_of(conv.attributes)
     if conv.window.is_identity:
         return launch_on_tensor_cores(
-            conv.product, conv.x, conv.weights, y, epilogue, arithmetic, tiling
+            conv.product, conv.x, conv.weights, y, epilogue, arithmetic, tiling, conv.scale
         )
     kernel = MmaKernel(
         "ops/conv/mma_conv.cu",

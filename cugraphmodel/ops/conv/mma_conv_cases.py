@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,79 @@ FORMS: tuple[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] 
     ("few_positions", (1, 64, 3, 3), (40, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
 )
 
+
+def _scaled_case(
+    name: str,
+    x: tuple[int, ...],
+    filters: int,
+    arithmetic: str = "tf32x3",
+    *,
+    finished: bool = False,
+    factors: Mapping[int, float] | None = None,
+) -> OpCase:
+    """A 1x1 convolution of x [N, *spatial, C] times a scale.
+
+    ``finished`` adds a bias, a residual and a Relu. ``factors`` has elements of the last image's
+    scale by channel.
+    """
+    dtype, ones = DTYPES[arithmetic], (1,) * (len(x) - 2)
+    scale = OpCase.random(7, x[0], *ones, x[-1], dtype=dtype)
+    for channel, factor in (factors or {}).items():
+        scale[-1, ..., channel] = factor
+    inputs = [
+        OpCase.random(1, *x, dtype=dtype),
+        OpCase.random(2, filters, *ones, x[-1], dtype=dtype),
+        OpCase.random(3, filters, dtype=dtype) if finished else None,
+        OpCase.random(4, *x[:-1], filters, dtype=dtype) if finished else None,
+        scale,
+    ]
+
+    def expected(
+        x: Array, weights: Array, bias: Array | None, residual: Array | None, scale: Array
+    ) -> Sequence[Array]:
+        matrix = weights.reshape(filters, -1).astype(np.float64)
+        sums = (x.astype(np.float64) * scale).astype(dtype).astype(np.float64) @ matrix.T
+        if bias is None or residual is None:
+            return [sums]
+        return [np.maximum(sums + bias.astype(np.float64) + residual.astype(np.float64), 0)]
+
+    return OpCase(
+        f"{arithmetic}_scaled_{name}",
+        "ChannelsLastConv",
+        inputs,
+        {
+            "arithmetic": arithmetic,
+            "activation": "cg_act_relu" if finished else "cg_act_none",
+        },
+        opset=1,
+        domain="cugraphmodel",
+        expected=expected,
+    )
+
+
+SCALED = [
+    *(
+        _scaled_case(
+            f"{name}{'_finished' if finished else ''}", x, filters, arithmetic, finished=finished
+        )
+        for name, x, filters in (
+            ("small_tiles", (1, 5, 7, 40), 24),
+            ("sixteen_rows", (2, 3, 5, 72), 24),
+            ("large_tiles", (2, 70, 67, 24), 64),
+            ("slices", (1, 7, 7, 328), 40),
+            ("slices_of_images", (3, 7, 7, 264), 24),
+            ("one_axis", (2, 41, 16), 24),
+        )
+        for arithmetic in DTYPES
+        for finished in (False, True)
+    ),
+    _scaled_case("infinity", (2, 7, 5, 40), 24, factors={39: np.inf}),
+    _scaled_case("zero", (2, 7, 5, 40), 24, factors={0: 0.0, 17: np.nan}),
+    _scaled_case("subnormal", (1, 7, 5, 8), 24, factors=dict.fromkeys(range(8), 1e-38)),
+]
+
 CASES = [
+    *SCALED,
     *(
         _case(name, x, weights, arithmetic, **attributes)
         for name, x, weights, attributes in FORMS

@@ -2,9 +2,11 @@
 #include "mma_tile.cuh"
 #include "product.cuh"
 
-// y[b] = ACTIVATION(alpha * left[b] @ right[b]^T + beta * bias + residual[b]) on tensor cores
+// y[b] = ACTIVATION(alpha * (left[b] * scale[b]) @ right[b]^T + beta * bias + residual[b]) on tensor
+// cores
 //   left   [rows, depth]
 //   right  [columns, depth]
+//   scale  if LEFT_SCALE: [batch, depth], by which `left` is multiplied first; else null
 //   bias   any strides over rows and columns, zero where it is broadcast; may be null
 //   y      [batch, rows, columns]; so is residual, which may be null
 // The depth is a multiple of 16 bytes, and so are the strides of the batch.
@@ -19,8 +21,13 @@ struct Place {
   int rows;
   int columns;
   int depth;
+  mma_tile::LeftFactors<LEFT_SCALE> factors;
 
-  CG_DEV float left(int row, int k) const { return element(matrices.left, row0 + row, rows, k); }
+  CG_DEV float left(int row, int k) const {
+    const float x = element(matrices.left, row0 + row, rows, k);
+    if constexpr (LEFT_SCALE) return x * float(factors.factors[k]);
+    return x;
+  }
   CG_DEV float right(int column, int k) const {
     return element(matrices.right, column0 + column, columns, k);
   }
@@ -29,8 +36,8 @@ struct Place {
   }
 };
 
-CG_DEV Place place_of(Operands base, int rows, int columns, int depth, int batch_rank,
-                      const Dims& batch_shape, const Dims& left_strides,
+CG_DEV Place place_of(Operands base, const Scalar* scale, int rows, int columns, int depth,
+                      int batch_rank, const Dims& batch_shape, const Dims& left_strides,
                       const Dims& right_strides) {
   const int column_tiles = (columns - 1) / TILE_COLUMNS + 1;
   const int row_tiles = (rows - 1) / TILE_ROWS + 1;
@@ -41,7 +48,8 @@ CG_DEV Place place_of(Operands base, int rows, int columns, int depth, int batch
           of_batch(base, batch, batch_rank, batch_shape, left_strides, right_strides),
           rows,
           columns,
-          depth};
+          depth,
+          {LEFT_SCALE ? scale + (long long)batch * depth : nullptr, depth}};
 }
 
 CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
@@ -53,7 +61,8 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
   mma_tile::Rows<TILE_COLUMNS> right(place.matrices.right, place.column0, place.columns, depth0,
                                      depth_end, place.depth, thread);
   mma_tile::Sums sums =
-      mma_tile::multiply_all(left, right, depth_end - depth0, left_tiles, right_tiles, thread);
+      mma_tile::multiply_all(left, right, depth_end - depth0, left_tiles, right_tiles, thread,
+                             place.factors.from(depth0, depth_end));
   if constexpr (mma_tile::kArithmetic == mma_tile::tf32x3) {
     mma_tile::mend(sums, place, depth0, depth_end, thread);
   }
@@ -63,12 +72,12 @@ CG_DEV mma_tile::Sums sums_of(const Place& place, int depth0, int depth_end) {
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_gemm(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
              const Scalar* __restrict__ bias, const Result* __restrict__ residual,
-             Result* __restrict__ y, int rows, int columns, int depth, int batch_rank,
-             CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides, CG_PARAM Dims right_strides,
-             long long bias_row_stride, long long bias_column_stride, float alpha, float beta,
-             float activation_a, float activation_b) {
-  const Place place = place_of({left, right}, rows, columns, depth, batch_rank, batch_shape,
-                               left_strides, right_strides);
+             Result* __restrict__ y, const Scalar* __restrict__ scale, int rows, int columns,
+             int depth, int batch_rank, CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides,
+             CG_PARAM Dims right_strides, long long bias_row_stride, long long bias_column_stride,
+             float alpha, float beta, float activation_a, float activation_b) {
+  const Place place = place_of({left, right}, scale, rows, columns, depth, batch_rank,
+                               batch_shape, left_strides, right_strides);
   mma_tile::Sums sums = sums_of(place, 0, depth);
   const long long first = (long long)place.batch * rows * columns;
   const Epilogue finish = {bias, bias_row_stride, bias_column_stride, alpha, beta, activation_a,
@@ -84,11 +93,12 @@ extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
 // over slice_depth each, a multiple of TILE_DEPTH; blockIdx.y counts slices, of `size` sums each.
 extern "C" __global__ void __launch_bounds__(mma_tile::kThreads)
     mma_gemm_slices(const Scalar* __restrict__ left, const Scalar* __restrict__ right,
-                    float* __restrict__ partial, int rows, int columns, int depth, int batch_rank,
-                    CG_PARAM Dims batch_shape, CG_PARAM Dims left_strides,
-                    CG_PARAM Dims right_strides, int slice_depth, long long size) {
-  const Place place = place_of({left, right}, rows, columns, depth, batch_rank, batch_shape,
-                               left_strides, right_strides);
+                    float* __restrict__ partial, const Scalar* __restrict__ scale, int rows,
+                    int columns, int depth, int batch_rank, CG_PARAM Dims batch_shape,
+                    CG_PARAM Dims left_strides, CG_PARAM Dims right_strides, int slice_depth,
+                    long long size) {
+  const Place place = place_of({left, right}, scale, rows, columns, depth, batch_rank,
+                               batch_shape, left_strides, right_strides);
   const int depth0 = blockIdx.y * slice_depth;
   mma_tile::Sums sums = sums_of(place, depth0, cg_min(depth, depth0 + slice_depth));
   partial += blockIdx.y * size + (long long)place.batch * rows * columns;

@@ -174,7 +174,7 @@ class MmaKernel:
         source: its file.
         entry: the kernel that writes the product; ``{entry}_slices`` writes sums of slices.
         operands: left and right.
-        geometry: what both kernels take after the pointers.
+        geometry: what both kernels take after operands, bias, residual and results.
         macros: beside those of the types, the tile and the arithmetic.
     """
 
@@ -250,9 +250,19 @@ def launch_on_tensor_cores(
     epilogue: Epilogue,
     arithmetic: Arithmetic,
     tiling: Tiling | None,
+    left_scale: Value | None = None,
 ) -> Sequence[Launch]:
-    """The launches of a product that :func:`fits_tensor_cores`; see :class:`MmaKernel`."""
+    """The launches of a product that :func:`fits_tensor_cores`; see :class:`MmaKernel`.
+
+    ``left_scale`` has an element for each batch and place in the depth, by which the left operand
+    is multiplied first, or is None.
+    """
     sizes = (np.int32(product.rows), np.int32(product.columns), np.int32(product.depth))
-    geometry = (*sizes, *batch_arguments(product))
-    kernel = MmaKernel("ops/matmul/mma_gemm.cu", "mma_gemm", (left, right), geometry)
+    kernel = MmaKernel(
+        "ops/matmul/mma_gemm.cu",
+        "mma_gemm",
+        (left, right),
+        (left_scale, *sizes, *batch_arguments(product)),
+        (("LEFT_SCALE", str(int(left_scale is not None))),),
+    )
     return kernel.launches(product, y, epilogue, arithmetic, tiling)
