@@ -1,8 +1,8 @@
 #include "device.cuh"
 
-#include "acc_pack.cuh"
 #include "activations.cuh"
 #include "reduction.cuh"
+#include "shared_product.cuh"
 
 // The second half of squeeze-and-excite: each block adds up what `squeeze` left, which is little,
 // and makes 32 elements of the scale.
@@ -56,17 +56,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int channel = blockIdx.y * kGroup + threadIdx.x / kShare;
   Accumulator sum = Accumulator(0);
   if (channel < channels) {
-#pragma unroll 2
-    for (int s = threadIdx.x % kShare * VECTOR; s < squeezed; s += kShare * VECTOR) {
-      const AccPack<Scalar, VECTOR> weight(weights + INDEX(channel) * squeezed + s);
-#pragma unroll
-      for (int i = 0; i < VECTOR; ++i) sum = cg_fma(weight.v[i], hidden[s + i], sum);
-    }
+    sum = share_of_product<kShare, VECTOR>(weights + INDEX(channel) * squeezed, hidden, squeezed);
   }
-#pragma unroll
-  for (int offset = kShare / 2; offset > 0; offset /= 2) {
-    sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-  }
+  sum = sum_of_lanes<kShare>(sum);
   if (threadIdx.x % kShare == 0 && channel < channels) {
     if (bias != nullptr) sum += Accumulator(bias[channel]);
     scale[INDEX(blockIdx.x) * channels + channel] = Scalar(EXCITE(sum, excite_a, excite_b));

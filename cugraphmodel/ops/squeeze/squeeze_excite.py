@@ -32,6 +32,11 @@ THREADS = 256
 CHANNEL_GROUP = 32
 """Channels of a block, in both kernels."""
 MAX_SQUEEZED = THREADS
+SMALL_THREADS = 512
+MAX_SMALL_BYTES = 48 << 10
+MAX_SMALL_WEIGHT_BYTES = 64 << 10
+"""Of an image and of both weights: what one block reads in the time of a launch. Doubles never go
+that way: a thread would want too many registers."""
 MAX_WEIGHT_BYTES = 32 << 20
 """Each image reads all weights again: what a GPU's cache gives in the time of a few launches."""
 
@@ -86,6 +91,17 @@ class _Squeeze:
     def scales(self) -> int:
         return self.weights[1].shape[0]
 
+    @property
+    def is_small(self) -> bool:
+        """Whether one block makes all of an image's scale."""
+        channels = self.x.shape[-1]
+        return (
+            self.x.dtype.itemsize <= 4
+            and self.x.num_bytes <= self.images * MAX_SMALL_BYTES
+            and sum(weights.num_bytes for weights in self.weights) <= MAX_SMALL_WEIGHT_BYTES
+            and channels <= SMALL_THREADS * int(vector_width(channels))
+        )
+
 
 def squeeze_fits(images: int, squeezed: int, first: Value, second: Value) -> bool:
     """Whether SqueezeExcite covers weights that give so many elements, and gains by it."""
@@ -103,8 +119,39 @@ def _infer(node: Node, inputs: Sequence[Value | None]) -> Sequence[TensorType]:
 def _lower(
     node: Node, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> Sequence[Launch]:
-    """Many blocks read x and multiply what they have of its mean; few finish that."""
+    """A block for each small image; else many blocks read x and few finish what these leave."""
     squeeze, scale = _Squeeze.of(inputs), required(outputs)
+    return (
+        [_launch_small(node, squeeze, scale)]
+        if squeeze.is_small
+        else _launches(node, squeeze, scale)
+    )
+
+
+def _launch_small(node: Node, squeeze: _Squeeze, scale: Value) -> Launch:
+    sizes = (squeeze.positions, squeeze.x.shape[-1], squeeze.squeezed, squeeze.scales)
+    return Launch(
+        "ops/squeeze/squeeze_excite.cu",
+        "squeeze_excite",
+        (squeeze.images, 1, 1),
+        (SMALL_THREADS, 1, 1),
+        (
+            *(scale, squeeze.x, squeeze.weights[0], squeeze.biases[0]),
+            *(squeeze.weights[1], squeeze.biases[1]),
+            *map(np.int32, sizes),
+            *_activation_arguments(node),
+        ),
+        (
+            ("SCALAR", c_type(squeeze.x.dtype)),
+            ("CHANNEL_VECTOR", vector_width(squeeze.x.shape[-1])),
+            ("SQUEEZED_VECTOR", vector_width(squeeze.squeezed)),
+            *_activations(node),
+            ("INDEX", _index(squeeze, 0)),
+        ),
+    )
+
+
+def _launches(node: Node, squeeze: _Squeeze, scale: Value) -> Sequence[Launch]:
     channels = squeeze.x.shape[-1]
     groups = ceil_div(channels, CHANNEL_GROUP)
     vector = vector_width(channels)
@@ -135,12 +182,7 @@ def _lower(
                 *map(np.int32, (groups * parts, squeeze.squeezed, squeeze.scales)),
                 *_activation_arguments(node),
             ),
-            (
-                *types,
-                ("VECTOR", vector_width(squeeze.squeezed)),
-                ("SQUEEZE", node.attributes.get("squeeze_activation", "cg_act_none")),
-                ("EXCITE", node.attributes.get("excite_activation", "cg_act_none")),
-            ),
+            (*types, ("VECTOR", vector_width(squeeze.squeezed)), *_activations(node)),
         ),
     ]
 
@@ -160,6 +202,13 @@ def _index(squeeze: _Squeeze, num_partial: int) -> str:
     scales = squeeze.images * squeeze.scales
     weights = max(weights.size for weights in squeeze.weights)
     return index_type(max(squeeze.x.size, partial, scales, weights))
+
+
+def _activations(node: Node) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (half.upper(), node.attributes.get(f"{half}_activation", "cg_act_none"))
+        for half in ("squeeze", "excite")
+    )
 
 
 def _activation_arguments(node: Node) -> tuple[Argument, ...]:
