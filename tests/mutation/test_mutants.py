@@ -60,4 +60,4 @@ def test_mutants_of_the_kernels_change_one_place_and_no_line_number() -> None:
         pairs = zip(text_of(mutant.file).splitlines(), mutant.text.splitlines(), strict=True)
         changed = [number for number, (old, new) in enumerate(pairs, 1) if old != new]
         assert changed[0] == mutant.line
-        assert len(changed) <= 2  # a condition may run over two lines
+        assert len(changed) <= 3  # a condition may run over three lines

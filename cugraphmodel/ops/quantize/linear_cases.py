@@ -319,6 +319,15 @@ DEQUANTIZE = [
         [np.array([2**31 - 1, -(2**31)], np.int32), _one(0.5), _one(-1, "int32")],
     ),
     _dequantize_case(
+        "int32_beyond_the_zero_points",
+        [
+            np.array([[2**31 - 1, 5], [-(2**31), -5]], np.int32).T.copy(),
+            np.array([0.5, 0.25], np.float32),
+            np.array([-1, 1], np.int32),
+        ],
+        axis=1,
+    ),
+    _dequantize_case(
         "float16_scale",
         [_integers(1, 40, dtype="uint16"), _scales(2, dtype="float16"), _one(65535, "uint16")],
     ),
