@@ -153,6 +153,31 @@ def test_leaves_a_residual_alone(opened_device: Device) -> None:
     assert "SqueezeExcite" not in ops_of(graph)
 
 
+def test_leaves_a_scale_of_another_rank_alone(opened_device: Device) -> None:
+    model = build(
+        "(float[2,3,4,5,6] x) => (float[A,B,C,D,E] y)",
+        "h = Conv<pads=[1,1,1,1,1,1]>(x, cubes) q = GlobalAveragePool(h) i = Reshape(q, image) "
+        "a = Conv(i, down) r = Relu(a) c = Conv(r, up) k = Reshape(c, volume) m = Mul(h, k) "
+        "y = GlobalMaxPool(m)",
+        cubes=normal(1, 24, 3, 3, 3, 3) / 9,
+        volume=np.array([0, -1, 1, 1, 1]),
+        image=WEIGHTS["image"],
+        down=WEIGHTS["down"],
+        up=WEIGHTS["up"],
+    )
+    graph = assert_same_results(model, run_passes, opened_device)
+    assert "ChannelsLastConv" in ops_of(graph)
+    assert "SqueezeExcite" not in ops_of(graph)
+
+
+def test_leaves_weights_alone_that_are_read_too_often() -> None:
+    """Each image reads 288 floats: above 32 MiB products of all images are better."""
+    for images, is_fused in ((29127, True), (29128, False)):
+        model = _model(BLOCK)
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = images
+        assert ("SqueezeExcite" in ops_of(run_passes(graph_of(model)))) == is_fused
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 @pytest.mark.parametrize("rest", [REST, " y = Mul(k, six)"])
 def test_is_as_exact(dtype: str, rest: str, opened_device: Device) -> None:

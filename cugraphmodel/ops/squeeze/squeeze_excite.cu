@@ -10,7 +10,8 @@
 //   squeeze_weights   [squeezed, channels]; squeeze_bias [squeezed], may be null
 //   excite_weights    [scales, squeezed]; excite_bias [scales], may be null
 //   scale             [images, scales]
-// channels / CHANNEL_VECTOR is at most kThreads, squeezed at most kMaxSqueezed.
+// channels / CHANNEL_VECTOR is at most kThreads, squeezed at most kMaxSqueezed. What a last row of
+// threads that is not whole adds up is not used.
 //
 // Macros
 //   SCALAR                            element type
@@ -40,27 +41,29 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __shared__ Accumulator hidden[kMaxSqueezed];
   const int packs = channels / CHANNEL_VECTOR, num_rows = kThreads / packs;
   const int row = threadIdx.x / packs, channel = threadIdx.x % packs * CHANNEL_VECTOR;
-  if (row < num_rows) {
-    const Scalar* image = x + INDEX(blockIdx.x) * positions * channels + channel;
-    RunningSum<Accumulator> own[CHANNEL_VECTOR];
+  const Scalar* image = x + INDEX(blockIdx.x) * positions * channels + channel;
+  RunningSum<Accumulator> own[CHANNEL_VECTOR];
 #pragma unroll 4
-    for (int p = row; p < positions; p += num_rows) {
-      const AccPack<Scalar, CHANNEL_VECTOR> pack(image + INDEX(p) * channels);
+  for (int p = row; p < positions; p += num_rows) {
+    const AccPack<Scalar, CHANNEL_VECTOR> pack(image + INDEX(p) * channels);
 #pragma unroll
-      for (int i = 0; i < CHANNEL_VECTOR; ++i) own[i].add(pack.v[i]);
-    }
+    for (int i = 0; i < CHANNEL_VECTOR; ++i) own[i].add(pack.v[i]);
+  }
 #pragma unroll
-    for (int i = 0; i < CHANNEL_VECTOR; ++i) sums[row * channels + channel + i] = own[i].total();
+  for (int i = 0; i < CHANNEL_VECTOR; ++i) {
+    sums[threadIdx.x * CHANNEL_VECTOR + i] = own[i].total();
   }
   __syncthreads();
   for (int first = 0; first < channels; first += kGroups) {
     const int c = first + threadIdx.x / kShare;
-    RunningSum<Accumulator> own;
+    RunningSum<Accumulator> column;
     if (c < channels) {
-      for (int r = threadIdx.x % kShare; r < num_rows; r += kShare) own.add(sums[r * channels + c]);
+      for (int r = threadIdx.x % kShare; r < num_rows; r += kShare) {
+        column.add(sums[r * channels + c]);
+      }
     }
-    const Accumulator total = sum_of_lanes<kShare>(own.total());
-    if (threadIdx.x % kShare == 0 && c < channels) means[c] = total / Accumulator(positions);
+    const Accumulator total = sum_of_lanes<kShare>(column.total());
+    if (threadIdx.x % kShare == 0) means[c] = total / Accumulator(positions);
   }
   __syncthreads();
   for (int s = threadIdx.x / 32; s < squeezed; s += kThreads / 32) {
