@@ -143,8 +143,9 @@ SCALED = [
             ("slices_of_images", (3, 7, 7, 264), 24),
             ("one_axis", (2, 41, 16), 24),
         )
-        for arithmetic in DTYPES
+        for arithmetic in ("tf32x3", "f16", "bf16")
         for finished in (False, True)
+        if arithmetic == "tf32x3" or not finished
     ),
     _scaled_case("infinity", (2, 7, 5, 40), 24, factors={39: np.inf}),
     _scaled_case("zero", (2, 7, 5, 40), 24, factors={0: 0.0, 17: np.nan}),
