@@ -30,7 +30,7 @@ class Rates:
         bandwidth: of its memory, in TB/s.
         tflops: arithmetic -> 10^12 floating-point operations a second. ``"fma"`` stands for
             multiply-adds without tensor cores, the other names are those of
-            :data:`cugraphmodel.ops.matmul.tensor_core.Arithmetic`. What is left out bounds nothing.
+            ``Arithmetic`` in ``ops/matmul/tensor_core.py``. What is left out bounds nothing.
     """
 
     bandwidth: float
