@@ -58,7 +58,7 @@ class NodeProfile:
 
     @property
     def share_of_floor(self) -> float | None:
-        """The floor as a share of the time: at 1 it could be no faster. None without rates."""
+        """The floor as a share of the time; at 1 it could be no faster. None without rates."""
         return None if self.floor_us is None or self.us == 0 else self.floor_us / self.us
 
 
