@@ -82,7 +82,8 @@ def read_table() -> Table:
     for source, entry in data["sources"].items():
         table.digests[source] = entry["digest"]
         for row in entry["instances"]:
-            instance = Instance(source, tuple(zip(entry["macros"], row["values"], strict=True)))
+            names = row.get("macros", entry["macros"])
+            instance = Instance(source, tuple(zip(names, row["values"], strict=True)))
             table.rows[instance] = {
                 architecture: _compiled(row, position)
                 for position, architecture in enumerate(data["architectures"])
@@ -104,19 +105,24 @@ def table_text(table: Table) -> str:
     }
     sources = []
     for source, instances in sorted(_by_source(table.rows).items()):
-        rows = ",\n".join(json.dumps(_row(i, table.rows[i])) for i in sorted(instances))
-        names = json.dumps([name for name, _ in instances[0].macros])
+        names = [name for name, _ in min(instances).macros]
+        rows = ",\n".join(json.dumps(_row(i, table.rows[i], names)) for i in sorted(instances))
         sources.append(
-            f'{json.dumps(source)}: {{"digest": "{table.digests[source]}", "macros": {names}, '
-            f'"instances": [\n{rows}]}}'
+            f'{json.dumps(source)}: {{"digest": "{table.digests[source]}", '
+            f'"macros": {json.dumps(names)}, "instances": [\n{rows}]}}'
         )
     body = ",\n".join(sources)
     return f'{json.dumps(head)[:-1]}, "sources": {{\n{body}}}}}\n'
 
 
-def _row(instance: Instance, compiled: Mapping[str, Compiled]) -> dict[str, Any]:
+def _row(
+    instance: Instance, compiled: Mapping[str, Compiled], names: Sequence[str]
+) -> dict[str, Any]:
+    """An instance; with the names of its macros, if they are others than those of its source."""
     each = [compiled[architecture] for architecture in ARCHITECTURES]
+    own = [name for name, _ in instance.macros]
     return {
+        **({} if own == names else {"macros": own}),
         "values": [value for _, value in instance.macros],
         "cubin_bytes": [one.cubin_bytes for one in each],
         "kernels": {name: [astuple(one.kernels[name]) for one in each] for name in each[0].kernels},
