@@ -10,6 +10,8 @@ import pytest
 import cugraphmodel
 from cugraphmodel.executors.base import Device
 from cugraphmodel.ir import Graph
+from cugraphmodel.ops.matmul.product import Product
+from cugraphmodel.ops.matmul.tensor_core import fits_tensor_cores
 from cugraphmodel.passes import Numerics, run_passes
 from cugraphmodel.passes.use_tensor_cores import use_tensor_cores
 from tests.api.builders import build, normal
@@ -94,3 +96,9 @@ def test_all_passes_keep_an_intermediate_that_is_asked_for(opened_device: Device
             outputs,
         )
         assert graph.nodes[0].attributes["arithmetic"] == "tf32x3"
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(2**24 - 4, True), (2**24, False)])
+def test_a_depth_that_32_bits_do_not_count_is_left_alone(depth: int, fits: bool) -> None:
+    product = Product(64, 64, depth, transpose_right=True)
+    assert fits_tensor_cores(product, np.dtype(np.float32)) == fits

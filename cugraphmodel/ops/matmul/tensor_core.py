@@ -37,6 +37,8 @@ CHUNK_BYTES = 16
 """What one copy brings: neighbours along the depth."""
 MIN_COLUMNS = 8
 """With fewer, most of a tile would be empty."""
+MAX_DEPTH = 2**24
+"""So that the elements of the rows that a block loads together are counted in 32 bits."""
 MAX_SLICES = 16
 THREADS = 256
 
@@ -159,7 +161,7 @@ def fits_tensor_cores(product: Product, dtype: np.dtype, run: int = 0) -> bool:
     return (
         product.rows > MAX_GEMV_ROWS
         and product.columns >= MIN_COLUMNS
-        and product.depth > 0
+        and 0 < product.depth < MAX_DEPTH
         and not product.transpose_left
         and product.transpose_right
         and all(stride % chunk == 0 for stride in strides)
