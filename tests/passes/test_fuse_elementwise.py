@@ -360,3 +360,31 @@ def test_agrees_with_onnx_runtime(opened_device: Device) -> None:
     body = "s = Sigmoid(x) t = Tanh(z) m = Mul(s, t) a = Add(m, x) b = Mul(a, w) y = Exp(b)"
     graph = assert_same_results(_model(body), fuse_elementwise, opened_device)
     assert ops_of(graph) == ["FusedElementwise"]
+
+
+@pytest.mark.parametrize(
+    ("x", "integer", "y"),
+    [
+        ("double", 6, "float16"),
+        ("float", 7, "float"),
+        ("float16", 3, "float"),
+        ("float", 2, "double"),
+    ],
+)
+def test_a_zero_that_was_an_integer_has_no_sign(
+    x: str, integer: int, y: str, opened_device: Device
+) -> None:
+    code = {"float": 1, "float16": 10, "double": 11}[y]
+    model = build(
+        f"({x}[64] x) => ({y}[64] y)",
+        f"h = Mul(x, x) n = Neg(h) i = Cast<to = {integer}>(n) y = Cast<to = {code}>(i)",
+        opset=22,
+    )
+    graph = graph_of(model)
+    fused = fuse_elementwise(graph)
+    assert ops_of(fused) == ["FusedElementwise"]
+    data = np.linspace(-0.9, 0.9, 64).astype(graph.values["x"].dtype)
+    for which in (graph, fused):
+        (result,) = run_graph(which, parameters_of(model), opened_device, [data])
+        assert not result.any()
+        assert not np.signbit(result).any()

@@ -37,6 +37,10 @@ _STORAGE = frozenset(entry.numpy for entry in DTYPES if entry.is_storage)
 MINUS_ZERO = -0.0
 """See ``stored`` in ``elementwise.cu``."""
 
+ZERO = "(__float_as_uint(a) << 1)"
+"""Added to an integer that was a float, so that no compiler makes one operation of this and the way
+back: GCC takes ``float(int(x))`` for ``trunc(x)``, which has the sign of x when it is zero."""
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -92,7 +96,12 @@ def compose(
             words[f"x{number}"] = text or known[item.name]
         expression = _substituted(dict(launch.macros)["EXPRESSION"], words)
         known[result.name] = f"v{position}"
-        steps.append(f"const auto v{position} = stored<{c_type(result.dtype)}>({expression}, a);")
+        stored = f"stored<{c_type(result.dtype)}>({expression}, a)"
+        if result.dtype.kind in "iu" and any(
+            kind_of(values[name].dtype) == "f" for name in filter(None, node.inputs)
+        ):
+            stored = f"({c_type(result.dtype)})({stored} + {ZERO})"
+        steps.append(f"const auto v{position} = {stored};")
     chain = Chain(
         " ".join(steps[:-1]),
         expression,
